@@ -189,7 +189,7 @@ export interface ShellOptions {
    * Whose scripts run one at a time, and when this attempt was scheduled, by the server's clock: of two the
    * later one is wanted.
    */
-  readonly turn: { readonly node: string; readonly time: number; readonly operation: string };
+  readonly fence: { readonly node: string; readonly time: number; readonly operation: string };
   /** Runs that were claimed on the node, as attempts of the task know them. */
   readonly claims: RunClaims;
 }

@@ -100,7 +100,7 @@ export function createActivities(parts: CoreParts): Activities {
   };
 }
 
-const lookActivities = {
+const accountReads = {
   FIND_MACHINES: findMachines,
   FIND_LEAKS: findLeaks,
   NODE_REUSED: notifyReused,
@@ -110,7 +110,7 @@ const lookActivities = {
 
 export type TaskActivities = Pick<
   Activities,
-  AnyAction | keyof BatchActivities | keyof typeof lookActivities | 'PROBE_NODES'
+  AnyAction | keyof BatchActivities | keyof typeof accountReads | 'PROBE_NODES'
 >;
 
 /** The activities that call plugins: tasks of nodes and machines, and probes of provider accounts. */
@@ -121,17 +121,17 @@ export function createTaskActivities(parts: ActivityParts): TaskActivities {
     (action) =>
       [action, (request: TaskRequest) => runTask({ parts, peers, lists, action, request })] as const,
   );
-  const looks = Object.entries({ PROBE_NODES: survey, ...lookActivities }).map(
-    ([name, look]) =>
+  const reads = Object.entries({ PROBE_NODES: survey, ...accountReads }).map(
+    ([name, read]) =>
       [
         name,
-        (request: LookRequest) => runLook(parts, lists, name as ActivityName, request, look as Look),
+        (request: ReadRequest) => runRead(parts, lists, name as ActivityName, request, read as AccountRead),
       ] as const,
   );
   const batches = createBatchActivities((action, request, within) =>
     runTask({ parts, peers, lists, action, request, within }),
   );
-  return { ...Object.fromEntries(tasks), ...Object.fromEntries(looks), ...batches } as TaskActivities;
+  return { ...Object.fromEntries(tasks), ...Object.fromEntries(reads), ...batches } as TaskActivities;
 }
 
 const machineHandlers: Readonly<Record<MachineAction, MachineHandler>> = {
@@ -250,26 +250,26 @@ function toTask(action: AnyAction, request: TaskRequest, nodes: Task['nodes']): 
   };
 }
 
-interface LookRequest {
+interface ReadRequest {
   readonly provider: { readonly name: string };
   /** Absent for a look that concerns no single cluster. */
   readonly clusterId?: string;
 }
 
-type Look = (
+type AccountRead = (
   parts: ActivityParts,
   lists: SharedLists,
-  request: LookRequest,
+  request: ReadRequest,
   attempt: Attempt,
 ) => Promise<unknown>;
 
 /** Runs one attempt of an activity that only reads a provider account; it keeps no log of its own. */
-async function runLook(
+async function runRead(
   parts: ActivityParts,
   lists: SharedLists,
   name: ActivityName,
-  request: LookRequest,
-  look: Look,
+  request: ReadRequest,
+  read: AccountRead,
 ): Promise<unknown> {
   const { clusterId, provider } = request;
   const attempt = beginAttempt(parts, {
@@ -278,7 +278,7 @@ async function runLook(
     facts: { cluster: clusterId ?? '-', provider: provider.name },
     openLog: () => noTaskLog,
   });
-  return conclude(attempt, name, () => look(parts, lists, request, attempt));
+  return conclude(attempt, name, () => read(parts, lists, request, attempt));
 }
 
 /** Runs the work of an attempt and turns what it throws into the failure that the workflow reads. */

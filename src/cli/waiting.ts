@@ -6,7 +6,7 @@ import { findTroubles } from './system/troubles.js';
 
 /** How to find and report what keeps the workflows of an operation from continuing. */
 export interface Obstacles {
-  readonly look: () => Promise<ServerView>;
+  readonly view: () => Promise<ServerView>;
   /** The command that shows all of them. */
   readonly more: string;
   /** Undefined once there is none. */
@@ -41,12 +41,12 @@ export async function untilInterrupted<Result>(
 const probeMs = 10_000;
 
 /** Needs no worker. Ends with the signal. */
-async function followObstacles({ look, more, onChange }: Obstacles, signal: AbortSignal): Promise<void> {
+async function followObstacles({ view, more, onChange }: Obstacles, signal: AbortSignal): Promise<void> {
   let reported: string | undefined;
   for (;;) {
     await sleep(probeMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    const server = await look().catch(() => undefined);
+    const server = await view().catch(() => undefined);
     // The wait itself reports a server that does not answer.
     if (server === undefined) continue;
     const [first, ...others] = findTroubles(server, Date.now());

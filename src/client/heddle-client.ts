@@ -182,7 +182,7 @@ export class HeddleClient extends EntityClient {
    * the cluster does not exist, or while an operation runs.
    * @returns why some machines were not probed, in words, such as a site without workers; empty if all were.
    */
-  async look(
+  async probe(
     name: string,
     { patienceMs = 60_000 }: { readonly patienceMs?: number } = {},
   ): Promise<readonly string[]> {
@@ -197,7 +197,7 @@ export class HeddleClient extends EntityClient {
       name,
       groups: (summary.groups ?? []).map(({ workflowId }) => workflowId),
       patienceMs,
-      isDone: async () => (await this.summary(name)).looks.done >= number,
+      isDone: async () => (await this.summary(name)).checks.done >= number,
     });
   }
 

@@ -52,8 +52,8 @@ export async function workersOf(
     polled.map(async ({ identity, at }): Promise<SeenWorker> => {
       if (now - at > polledMs || hasEnded(identity)) return { identity, at, isAlive: false };
       // A worker of another program publishes nothing.
-      const lives = await pollsOf(server, aliveQueue(readIdentity(identity).worker), 'activities');
-      const [alive] = lives.toSorted((one, other) => other.at - one.at);
+      const published = await pollsOf(server, aliveQueue(readIdentity(identity).worker), 'activities');
+      const [alive] = published.toSorted((one, other) => other.at - one.at);
       return alive === undefined
         ? { identity, at, isAlive: true }
         : { ...alive, isAlive: now - alive.at <= aliveMs };

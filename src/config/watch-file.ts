@@ -17,15 +17,15 @@ export function watchFile(
   const isChange = changes(contentOf(file));
   let timer: NodeJS.Timeout | undefined;
   let isEnded = false;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const now = contentOf(file);
     if (isChange(now)) await onChange('wrong' in now ? now.wrong : undefined);
-    if (!isEnded) lookLater();
+    if (!isEnded) checkLater();
   };
-  const lookLater = (): void => {
-    timer = setTimeout(() => void look(), intervalMs).unref();
+  const checkLater = (): void => {
+    timer = setTimeout(() => void check(), intervalMs).unref();
   };
-  lookLater();
+  checkLater();
   return () => {
     isEnded = true;
     clearTimeout(timer);

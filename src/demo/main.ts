@@ -14,7 +14,7 @@ import { openConnection } from '../server/connect.js';
 import { heddle } from '../temporal-plugin.js';
 import { countMachines, countRuns, scriptsIn } from './count.js';
 import { startDev, type DevProcess } from './dev-process.js';
-import { check, say, tell } from './say.js';
+import { check, say, narrate } from './say.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dataFolder = join(root, '.heddle', 'demo');
@@ -25,7 +25,7 @@ const example = join(root, 'examples', 'web.yaml');
  * is right.
  */
 export async function main(): Promise<number> {
-  tell('Heddle: a durably provisioned cluster');
+  narrate('Heddle: a durably provisioned cluster');
   const interrupted = new AbortController();
   // Handled from the start, and also while stopping, so that everything started is ended.
   const interrupt = (): void => interrupted.abort();
@@ -33,11 +33,11 @@ export async function main(): Promise<number> {
   let dev: DevProcess | undefined;
   try {
     dev = await startParts(interrupted.signal);
-    const right = await Promise.race([tellStory(dev, interrupted.signal), untilAborted(interrupted.signal)]);
+    const right = await Promise.race([runDemo(dev, interrupted.signal), untilAborted(interrupted.signal)]);
     return right ? 0 : 1;
   } catch (error) {
     if (!interrupted.signal.aborted) throw error;
-    tell('Interrupted: stops everything it started.');
+    narrate('Interrupted: stops everything it started.');
     return 130;
   } finally {
     await dev?.stop();
@@ -70,7 +70,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-async function tellStory(dev: DevProcess, signal: AbortSignal): Promise<boolean> {
+async function runDemo(dev: DevProcess, signal: AbortSignal): Promise<boolean> {
   const { address, namespace } = dev.record;
   const connection = openConnection({ address });
   const keys = openKeyRing({ folder: join(dataFolder, 'keys'), create: false });
@@ -87,7 +87,7 @@ async function tellStory(dev: DevProcess, signal: AbortSignal): Promise<boolean>
       await remove(story),
     ];
     const right = results.every(Boolean);
-    tell(right ? 'All counts are right.' : 'Some counts are WRONG.');
+    narrate(right ? 'All counts are right.' : 'Some counts are WRONG.');
     return right;
   } finally {
     await connection.close();
@@ -103,7 +103,7 @@ interface Story {
 }
 
 async function create(story: Story): Promise<boolean> {
-  tell(
+  narrate(
     `Creates the cluster of ${relative(root, example)}: two applications with Redis behind load balancers`,
   );
   const status = await apply(story, readExample());
@@ -115,7 +115,7 @@ async function create(story: Story): Promise<boolean> {
 }
 
 async function scaleThroughCrash(story: Story): Promise<boolean> {
-  tell('Scales to four applications, and kills the worker in the middle (SIGKILL)');
+  narrate('Scales to four applications, and kills the worker in the middle (SIGKILL)');
   const spec = readExample();
   const app = spec.nodes['app'];
   if (app === undefined) throw new Error('the example has no group "app"');
@@ -184,7 +184,7 @@ async function expectAnswers(status: ClusterStatus, wanted: readonly string[]): 
 }
 
 async function count({ dev, client, scripts }: Story): Promise<boolean> {
-  tell('Counts what really happened');
+  narrate('Counts what really happened');
   const { nodes } = await client.status('web');
   const machines = await countMachines(dev.record);
   const runs = await countRuns(client, 'web');
@@ -205,7 +205,7 @@ async function count({ dev, client, scripts }: Story): Promise<boolean> {
 }
 
 async function remove({ dev, client, signal }: Story): Promise<boolean> {
-  tell('Deletes the cluster');
+  narrate('Deletes the cluster');
   const { operation } = await client.delete('web');
   if (operation === undefined) throw new Error('no worker took the delete');
   const { operation: ended } = await client.waitFor('web', operation, { signal });

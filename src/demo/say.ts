@@ -10,7 +10,7 @@ export function say(text: string): void {
 }
 
 /** A heading of the story. */
-export function tell(text: string): void {
+export function narrate(text: string): void {
   process.stdout.write(`\n${styleText('bold', text)}\n`);
 }
 

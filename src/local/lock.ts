@@ -46,17 +46,17 @@ function removeStale(dataFolder: string, path: string): void {
   const seen = readLock(path);
   if (seen === undefined) return;
   refuseIfAlive(dataFolder, seen);
-  const aside = `${path}.stale.${process.pid}`;
+  const stale = `${path}.stale.${process.pid}`;
   try {
-    renameSync(path, aside);
+    renameSync(path, stale);
   } catch (error) {
     if (systemCodeOf(error) === 'ENOENT') return;
     throw error;
   }
   // Someone quicker may have replaced the stale lock by their own: give it back.
-  const moved = readFileSync(aside, 'utf8');
-  if (moved !== seen) linkOnce(aside, path);
-  rmSync(aside, { force: true });
+  const moved = readFileSync(stale, 'utf8');
+  if (moved !== seen) linkOnce(stale, path);
+  rmSync(stale, { force: true });
   if (moved !== seen) refuseIfAlive(dataFolder, moved);
 }
 

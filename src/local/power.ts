@@ -14,7 +14,7 @@ export interface PowerOptions {
   readonly deleteDelayMs: number;
 }
 
-interface Life {
+interface PowerCycle {
   readonly cut: AbortController;
   readonly over: Promise<void>;
 }
@@ -27,7 +27,7 @@ export class Power {
   readonly #kinds: ReadonlyMap<KindName, Kind>;
   readonly #options: PowerOptions;
   readonly #log: Logger;
-  readonly #lives = new Map<string, Life>();
+  readonly #cycles = new Map<string, PowerCycle>();
   readonly #deletions = new Set<Promise<void>>();
   readonly #limitBoots = pLimit(bootsAtOnce);
   readonly #stopping = new AbortController();
@@ -52,27 +52,27 @@ export class Power {
   }
 
   turnOn(id: string): void {
-    const before = this.#lives.get(id);
+    const before = this.#cycles.get(id);
     before?.cut.abort();
     const cut = new AbortController();
     const over = (before?.over ?? Promise.resolve()).then(() => this.#live(id, cut.signal));
-    this.#lives.set(id, { cut, over });
+    this.#cycles.set(id, { cut, over });
   }
 
   /** Pulls the plug: the machine has the state at once, its last process is gone soon after. */
   turnOff(id: string, state: 'stopped' | 'failed', reason?: string): void {
     this.#inventory.update(id, { state, reason });
-    this.#lives.get(id)?.cut.abort();
+    this.#cycles.get(id)?.cut.abort();
   }
 
   /** Resolves when none of the machine's processes is left; it must have been switched off. */
   async whenOff(id: string): Promise<void> {
-    await this.#lives.get(id)?.over;
+    await this.#cycles.get(id)?.over;
   }
 
   destroy(id: string): void {
     this.#inventory.update(id, { state: 'deleting' });
-    this.#lives.get(id)?.cut.abort();
+    this.#cycles.get(id)?.cut.abort();
     const deletion = this.#destroy(id).finally(() => this.#deletions.delete(deletion));
     this.#deletions.add(deletion);
   }
@@ -80,8 +80,8 @@ export class Power {
   /** Cuts the power of all; their records stay as they are, so that they come up at the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    for (const life of this.#lives.values()) life.cut.abort();
-    await Promise.all([...this.#lives.values()].map((life) => life.over));
+    for (const cycle of this.#cycles.values()) cycle.cut.abort();
+    await Promise.all([...this.#cycles.values()].map((cycle) => cycle.over));
     await Promise.all(this.#deletions);
   }
 
@@ -124,8 +124,8 @@ export class Power {
     const stopping = this.#stopping.signal;
     try {
       await sleep(this.#options.deleteDelayMs, undefined, { signal: stopping });
-      await this.#lives.get(id)?.over;
-      this.#lives.delete(id);
+      await this.#cycles.get(id)?.over;
+      this.#cycles.delete(id);
       while (!(await this.#removeFiles(id))) await sleep(1_000, undefined, { signal: stopping });
     } catch (error) {
       if (!stopping.aborted) throw error;

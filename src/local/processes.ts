@@ -120,9 +120,9 @@ function markedByPs(markerStart: string): readonly number[] {
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
 }
 
-function tryOr<Value>(look: () => Value, otherwise: Value): Value {
+function tryOr<Value>(read: () => Value, otherwise: Value): Value {
   try {
-    return look();
+    return read();
   } catch {
     return otherwise;
   }

@@ -81,7 +81,7 @@ export type Activities = Readonly<
     readonly OPERATE_MACHINE: (request: OperateMachineRequest) => Promise<OperateMachineReply>;
     readonly STOP_LOAD: (request: StopLoadRequest) => Promise<void>;
     readonly DELIVER: (delivery: Delivery) => Promise<DeliveryReply>;
-    readonly NOTIFY: (notifications: ReservationNotification) => Promise<{ readonly told: number }>;
+    readonly NOTIFY: (notifications: ReservationNotification) => Promise<{ readonly notified: number }>;
   };
 export type ActivityName = keyof Activities;
 
@@ -175,7 +175,7 @@ const transfer = {
   isImageOnly: true,
 } as const;
 
-const look: ActivityRow = {
+const accountRead: ActivityRow = {
   queue: 'site',
   attemptMs: minute,
   retry: { by: 'worker', initialMs: second, maximumMs: 10 * second, attempts: 3 },
@@ -285,14 +285,19 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   // Without a builder the workflow tries again later.
   REMOVE_FILE: { ...machine, queue: 'upload', budgetMs: minute },
 
-  PROBE_NODES: { ...look, attemptMs: 2 * minute, budgetMs: 5 * minute },
-  FIND_MACHINES: look,
+  PROBE_NODES: { ...accountRead, attemptMs: 2 * minute, budgetMs: 5 * minute },
+  FIND_MACHINES: accountRead,
   // A site without workers is reported soon instead of waited for.
-  FIND_LEAKS: { ...look, startWithinMs: 30 * second, attemptMs: 2 * minute, budgetMs: 6 * minute },
-  NODE_REUSED: { ...look, budgetMs: 5 * minute },
-  READ_QUOTA: { ...look, budgetMs: 2 * minute },
+  FIND_LEAKS: { ...accountRead, startWithinMs: 30 * second, attemptMs: 2 * minute, budgetMs: 6 * minute },
+  NODE_REUSED: { ...accountRead, budgetMs: 5 * minute },
+  READ_QUOTA: { ...accountRead, budgetMs: 2 * minute },
   // A preview does not wait for a site that does not answer.
-  CHECK_PLACEMENT: { ...look, startWithinMs: 10 * second, attemptMs: 20 * second, budgetMs: 30 * second },
+  CHECK_PLACEMENT: {
+    ...accountRead,
+    startWithinMs: 10 * second,
+    attemptMs: 20 * second,
+    budgetMs: 30 * second,
+  },
 
   PLAN: { ...core, ...attempts(20) },
   PLAN_POOL: { ...core, ...attempts(10) },

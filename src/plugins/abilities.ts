@@ -4,7 +4,7 @@ import { suggest } from '../schema/suggest.js';
 import type {
   CanFind,
   CanGrantAccess,
-  CanHear,
+  CanBeNotified,
   CanList,
   CanOffer,
   CanQuota,
@@ -15,7 +15,7 @@ import type {
 
 type ProviderAbility = keyof (CanList &
   CanFind &
-  CanHear &
+  CanBeNotified &
   CanQuota &
   CanOffer &
   CanShowConsole &

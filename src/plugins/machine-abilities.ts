@@ -178,7 +178,7 @@ export interface CanErase {
 }
 
 /** Ability: the image that the provider has recorded for the machine; evidence only. */
-export interface CanTellAssigned {
+export interface CanReportAssigned {
   assignedImage(machine: MachineInput): Promise<string | undefined>;
 }
 
@@ -264,7 +264,7 @@ export type MachineAbilities = CanPower &
   CanEndRun &
   CanUnload &
   CanErase &
-  CanTellAssigned &
+  CanReportAssigned &
   CanBeReached &
   CanCheckImage &
   CanTaint &
@@ -337,7 +337,7 @@ export interface CanGrantAccess {
  * Ability: notifications about machines, for clean-up elsewhere. Each may be called twice, or never if a
  * worker dies: nothing may depend on them. Errors are logged only.
  */
-export interface CanHear {
+export interface CanBeNotified {
   /** DELETE of this machine has succeeded: its absence was observed. */
   nodeDeleted?(input: MachineInput): Promise<void>;
   /**

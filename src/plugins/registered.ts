@@ -4,7 +4,7 @@ import type {
   AutomatorParts,
   CanFind,
   CanGrantAccess,
-  CanHear,
+  CanBeNotified,
   CanList,
   CanOffer,
   CanQuota,
@@ -22,7 +22,7 @@ export type ProviderContext = PluginContext & AttemptContext;
 export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
 
 export type ProviderWithAbilities = Provider &
-  Partial<CanList & CanFind & CanHear & CanQuota & CanOffer & CanShowConsole & MachineAbilities>;
+  Partial<CanList & CanFind & CanBeNotified & CanQuota & CanOffer & CanShowConsole & MachineAbilities>;
 
 export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAccess>;
 

@@ -150,7 +150,7 @@ export interface NodePools {
    */
   ask(pool: string, demand: NodeDemand): Promise<RequestView>;
   /** Undefined if the pool does not know the request, or does not exist. */
-  look(pool: string, id: string): Promise<RequestView | undefined>;
+  request(pool: string, id: string): Promise<RequestView | undefined>;
   /** Releases the node, or withdraws the request, if there is one. */
   end(pool: string, id: string): Promise<void>;
   /** All nodes of the pool that clusters have been allocated, or wait for. */

@@ -90,7 +90,7 @@ function messageOf(text: string, witnessed: string | undefined): string {
 /** Records the last failure message before it is encrypted: this codec precedes the encryption. */
 function createWitness(): { readonly codec: PayloadCodec; forget(): void; seen(): string | undefined } {
   let last: string | undefined;
-  const look = ({ data }: Payload): void => {
+  const note = ({ data }: Payload): void => {
     const value = parse(data);
     if (
       typeof value === 'object' &&
@@ -104,7 +104,7 @@ function createWitness(): { readonly codec: PayloadCodec; forget(): void; seen()
   return {
     codec: {
       encode: (payloads) => {
-        payloads.forEach(look);
+        payloads.forEach(note);
         return Promise.resolve(payloads);
       },
       decode: (payloads) => Promise.resolve(payloads),

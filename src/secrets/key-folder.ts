@@ -49,16 +49,16 @@ export function keyFolderStamp(folder: string): string | undefined {
 
 /** Writes a first ring. If several processes try, one succeeds and the others get false. */
 export function createKeyFolder(folder: string, document: KeyDocument): boolean {
-  const aside = writeFirst(folder, document);
+  const temporary = writeFirst(folder, document);
   try {
-    linkSync(aside, keyFile(folder));
+    linkSync(temporary, keyFile(folder));
     syncFolder(folder);
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
     throw error;
   } finally {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 
@@ -66,7 +66,7 @@ function writeFirst(folder: string, document: KeyDocument): string {
   try {
     makeFolder(folder);
     refuseOpenModes(folder, statSync(folder, { bigint: true }), '700');
-    return writeAside(folder, document);
+    return writeTemporary(folder, document);
   } catch (error) {
     if (error instanceof KeyError) throw error;
     throw new KeyError(
@@ -91,8 +91,8 @@ export async function updateKeyFolder(
         `${folder} holds no keys. Bring those in use with 'heddle keys import', or make the first one of a new server with 'heddle keys create'.`,
       );
     const changed = change(stored.document);
-    const aside = writeAside(folder, changed);
-    renameSync(aside, keyFile(folder));
+    const temporary = writeTemporary(folder, changed);
+    renameSync(temporary, keyFile(folder));
     syncFolder(folder);
     return changed;
   } finally {
@@ -118,10 +118,10 @@ function refuseOpenModes(path: string, stat: BigIntStats, wanted: string): void 
   );
 }
 
-function writeAside(folder: string, document: KeyDocument): string {
-  const aside = join(folder, `.keys-${process.pid}-${randomBytes(4).toString('hex')}`);
-  writeFileSync(aside, formatKeys(document), { mode: 0o600, flag: 'wx', flush: true });
-  return aside;
+function writeTemporary(folder: string, document: KeyDocument): string {
+  const temporary = join(folder, `.keys-${process.pid}-${randomBytes(4).toString('hex')}`);
+  writeFileSync(temporary, formatKeys(document), { mode: 0o600, flag: 'wx', flush: true });
+  return temporary;
 }
 
 function syncFolder(folder: string): void {

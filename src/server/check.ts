@@ -63,11 +63,11 @@ const start = {
   next: 'heddle dev',
 };
 // Shows the address and the setting that it comes from.
-const look = { next: 'heddle config show' };
+const showConfig = { next: 'heddle config show' };
 const notTemporal = {
   reason: 'what listens there is no Temporal server, or expects TLS',
   remedy: 'Check the address; if the server expects TLS, set TEMPORAL_TLS=true or tls in temporal.toml.',
-  ...look,
+  ...showConfig,
 };
 
 /** What the transport says about each fault, and what it means. */
@@ -77,12 +77,12 @@ const faults: readonly (readonly [pattern: RegExp, diagnosis: Diagnosis])[] = [
     {
       reason: 'what listens there does not speak TLS, which is configured',
       remedy: 'Check the address, or unset TEMPORAL_TLS, TEMPORAL_API_KEY and tls in temporal.toml.',
-      ...look,
+      ...showConfig,
     },
   ],
   [
     /alert no application protocol/,
-    { reason: 'what listens there is no Temporal server', remedy: 'Check the address.', ...look },
+    { reason: 'what listens there is no Temporal server', remedy: 'Check the address.', ...showConfig },
   ],
   [/^(Protocol error|Failed to connect|Client network socket disconnected|read ECONNRESET)/, notTemporal],
 ];
@@ -99,7 +99,7 @@ function diagnose({ tls }: ServerLocation, cause: unknown, limitMs: number): Dia
     return {
       reason: text,
       remedy: 'Check the API key or the certificate (TEMPORAL_*, temporal.toml).',
-      ...look,
+      ...showConfig,
       refused: true,
     };
   if (code === grpcDeadlineExceeded)
@@ -114,7 +114,7 @@ function diagnose({ tls }: ServerLocation, cause: unknown, limitMs: number): Dia
       reason: `its certificate is not accepted (${text})`,
       remedy:
         'Name its authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH, or its name in TEMPORAL_TLS_SERVER_NAME.',
-      ...look,
+      ...showConfig,
     };
   return { ...start, reason: text };
 }

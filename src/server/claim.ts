@@ -62,11 +62,11 @@ async function replaceStale(file: string, text: string, say: (line: string) => v
     await endProcess(server);
   }
   // Moved away, not removed: should another have claimed it meanwhile, its claim goes back.
-  const aside = `${file}.${randomUUID()}`;
-  await rename(file, aside).catch(() => undefined);
-  if ((await readFile(aside, 'utf8').catch(() => text)) !== text)
-    await link(aside, file).catch(() => undefined);
-  await rm(aside, { force: true });
+  const moved = `${file}.${randomUUID()}`;
+  await rename(file, moved).catch(() => undefined);
+  if ((await readFile(moved, 'utf8').catch(() => text)) !== text)
+    await link(moved, file).catch(() => undefined);
+  await rm(moved, { force: true });
 }
 
 function parse(file: string, text: string): ClaimRecord {
@@ -83,24 +83,24 @@ function parse(file: string, text: string): ClaimRecord {
 
 /** A hard link appears with its content or not at all. */
 async function create(file: string, record: ClaimRecord): Promise<boolean> {
-  const aside = await writeAside(file, record);
+  const temporary = await writeTemporary(file, record);
   try {
-    await link(aside, file);
+    await link(temporary, file);
     return true;
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
     throw cause;
   } finally {
-    await rm(aside, { force: true });
+    await rm(temporary, { force: true });
   }
 }
 
 async function replace(file: string, record: ClaimRecord): Promise<void> {
-  await rename(await writeAside(file, record), file);
+  await rename(await writeTemporary(file, record), file);
 }
 
-async function writeAside(file: string, record: ClaimRecord): Promise<string> {
-  const aside = `${file}.${randomUUID()}`;
-  await writeFile(aside, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
-  return aside;
+async function writeTemporary(file: string, record: ClaimRecord): Promise<string> {
+  const temporary = `${file}.${randomUUID()}`;
+  await writeFile(temporary, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+  return temporary;
 }

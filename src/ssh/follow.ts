@@ -14,8 +14,8 @@ export interface RunPlace {
   readonly run: string;
   readonly id: string;
   readonly sudo: boolean | undefined;
-  /** Node, time and operation, as the node's turns are told apart; empty where there are none. */
-  readonly turn: string;
+  /** Node, time and operation, see `fenceText`; empty if the run is not fenced. */
+  readonly fence: string;
 }
 
 /**

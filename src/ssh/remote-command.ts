@@ -18,7 +18,7 @@ const readProgram =
 const detachedShell =
   'exec 5<&0; if command -v setsid >/dev/null; then setsid sh -s $$ "$@" <&5 5<&- & else sh -s $$ "$@" <&5 5<&- & fi; exec 5<&- </dev/null >/dev/null; wait $! ; exit $?';
 
-const turnFolders = ['', '/runs', '/runs/.turns'].map((end) => `"$HOME/.heddle${end}"`).join(' ');
+const fenceFolders = ['', '/runs', '/runs/.fences'].map((end) => `"$HOME/.heddle${end}"`).join(' ');
 
 export interface RemoteCommandOptions {
   readonly sudo?: boolean | undefined;
@@ -41,8 +41,8 @@ export function remoteCommand({ sudo, input = 'program' }: RemoteCommandOptions 
   const shell = shells[input];
   if (sudo !== true) return `exec ${shell}`;
   // -H: the root's own home, so that both attempts of a run look into the same folder. The login's is told:
-  // there root's scripts and its own take turns, in a folder that the login makes while it is still itself.
-  return `mkdir -m 700 -p ${turnFolders}; exec sudo -n -H ${shell} "$HOME"`;
+  // the fence there covers root's scripts and those of the login, in a folder that the login makes before sudo.
+  return `mkdir -m 700 -p ${fenceFolders}; exec sudo -n -H ${shell} "$HOME"`;
 }
 
 export interface ProgramText {

@@ -2,8 +2,8 @@ import type { RunFolders } from '../model/node/run-folders.js';
 import type { Script } from '../plugins/contract.js';
 import type { Connection } from './connection.js';
 
-/** Whose script it is, and which of two of a node is wanted: the later one. */
-export interface Turn {
+/** Identifies a script of a node. Of two, the one with the later time is the current one. */
+export interface Fence {
   /** The same for all tasks of a node. */
   readonly node: string;
   /**
@@ -23,8 +23,8 @@ export interface RunRequest {
   readonly runsFolder?: string | undefined;
   /** Bounds of the run folders; {@link defaultRunFolders} unless given. */
   readonly bounds?: RunFolders | undefined;
-  /** Scripts of one node that have it run one at a time; without it a run minds no other. */
-  readonly turn?: Turn | undefined;
+  /** Scripts of a node with a fence run one at a time; a script without one runs beside others. */
+  readonly fence?: Fence | undefined;
 }
 
 export interface RunOptions {

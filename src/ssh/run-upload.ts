@@ -4,7 +4,7 @@ import type { Script, ScriptFile } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { quoteWord, quoteWords } from './quote.js';
 import { settingsText } from './remote-command.js';
-import type { Turn } from './run-options.js';
+import type { Fence } from './run-options.js';
 
 /** Names that a shell keeps for itself, and would not let us set. */
 const shellNames = new Set([
@@ -28,7 +28,7 @@ interface RunVariables {
   readonly runs: string;
   readonly run: string;
   readonly id: string;
-  readonly turn: string;
+  readonly fence: string;
   readonly tag: string;
 }
 
@@ -116,15 +116,15 @@ export function runFolderName(runId: string): string {
 }
 
 /**
- * A turn as the node reads it, in words that are parts of file names there: the time has a fixed width, so
- * that names stand in its order.
- * @throws PluginError Invalid for a time that is none.
+ * A fence as the node reads it, in words that are parts of file names there. The time has a fixed width, so names
+ * sort by it.
+ * @throws PluginError Invalid if the time is not in ms since the epoch.
  */
-export function turnText(turn: Turn | undefined): string {
-  if (turn === undefined) return '';
-  const { node, time, operation } = turn;
+export function fenceText(fence: Fence | undefined): string {
+  if (fence === undefined) return '';
+  const { node, time, operation } = fence;
   if (!Number.isSafeInteger(time) || time < 0 || time > 9e12)
-    throw new PluginError('Invalid', `a turn cannot begin at ${time}: give ms since the epoch`);
+    throw new PluginError('Invalid', `the time of a fence is in ms since the epoch, not ${time}`);
   const short = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
   return `${short(node)} ${String(time).padStart(13, '0')} ${/^[A-Za-z0-9_-]{1,64}$/.test(operation) ? operation : short(operation)}`;
 }

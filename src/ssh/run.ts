@@ -3,7 +3,7 @@ import { PluginError } from '../plugins/errors.js';
 import { cancelRun } from './cancel.js';
 import { connectionLost } from './failure.js';
 import { followClaimed, followRun, type RunPlace } from './follow.js';
-import { packRun, runFolderName, turnText } from './run-upload.js';
+import { packRun, runFolderName, fenceText } from './run-upload.js';
 import type { RunEnd, RunOptions, RunRequest } from './run-options.js';
 import { RunProgress } from './run-progress.js';
 import { startRun } from './start-run.js';
@@ -25,7 +25,7 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
     run: runFolderName(request.runId),
     id: request.runId,
     sudo: request.script.sudo,
-    turn: turnText(request.turn),
+    fence: fenceText(request.fence),
   };
   const packed = packRun(request.script, request.bounds);
   const progress = new RunProgress(options);

@@ -126,7 +126,7 @@ async function* chunksOf(
   try {
     while (!stop.aborted) {
       let timer: NodeJS.Timeout | undefined;
-      // A promise of its own for each turn: one that outlived them would keep every chunk it was raced
+      // A new promise for each pass: one that outlived them would keep every chunk it was raced
       // against.
       const enough = new Promise<undefined>((resolve) => {
         wake = () => resolve(undefined);

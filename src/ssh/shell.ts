@@ -6,7 +6,7 @@ import type { ConnectionPool } from './pool.js';
 import { putFile } from './put-file.js';
 import { parseResults } from './results.js';
 import { runOnce } from './run.js';
-import type { OutputListener, RunEnd, Turn } from './run-options.js';
+import type { OutputListener, RunEnd, Fence } from './run-options.js';
 import { describeTarget, type SshTarget } from './target.js';
 
 /** Ids of the runs that were claimed on the node. */
@@ -36,8 +36,8 @@ export interface ShellOptions {
   readonly runFolders?: RunFolders;
   /** What earlier attempts learnt of runs, and this one notes for later attempts. */
   readonly claims?: Claims;
-  /** Has the node's scripts run one at a time: see {@link Turn}. */
-  readonly turn?: Turn;
+  /** Has the node's scripts run one at a time: see {@link Fence}. */
+  readonly fence?: Fence;
 }
 
 /** The contract's Shell over SSH, for one attempt of one task. */
@@ -52,7 +52,7 @@ export function createShell(options: ShellOptions): Shell {
       const runId = script.name === undefined ? options.runId : `${options.runId}.${script.name}`;
       log?.debug('script waits for its run', { run: runId });
       const end = await runOnce(
-        { runId, script, runsFolder: options.runsFolder, bounds: options.runFolders, turn: options.turn },
+        { runId, script, runsFolder: options.runsFolder, bounds: options.runFolders, fence: options.fence },
         {
           connect,
           onOutput: options.onOutput,

@@ -43,7 +43,7 @@ export interface ResourceCache {
 
 const keptMs = 30 * 24 * 3_600_000;
 /** Longest time that writing a resource takes, in ms. */
-const asideMs = 3_600_000;
+const longestWriteMs = 3_600_000;
 
 /**
  * A cache of resources on disk, private to this user, that several workers may share: each entry is renamed
@@ -69,7 +69,7 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
       for (const name of await readdir(folder).catch(() => [])) {
         const place = join(folder, name);
         const found = await stat(place).catch(() => undefined);
-        const limit = name.startsWith('.') ? asideMs : keptMs;
+        const limit = name.startsWith('.') ? longestWriteMs : keptMs;
         if (found !== undefined && Date.now() - found.mtimeMs > limit)
           await rm(place, { recursive: true, force: true });
       }
@@ -96,25 +96,25 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
       throw new StoreError(
         `what was fetched for ${resource.resource} has another digest than ${resource.digest}`,
       );
-    const aside = join(folder, `.${randomUUID()}`);
+    const temporary = join(folder, `.${randomUUID()}`);
     try {
-      await mkdir(aside, { mode: 0o700 });
+      await mkdir(temporary, { mode: 0o700 });
       if (resource.format === 'file')
-        await writeFile(join(aside, resource.resource), bytes, { mode: permissions ?? 0o600 });
+        await writeFile(join(temporary, resource.resource), bytes, { mode: permissions ?? 0o600 });
       else {
-        await unpackInto(join(aside, 'files'), await readArchive(bytes), permissions);
-        await writeFile(join(aside, 'archive.tar'), bytes, { mode: 0o600 });
+        await unpackInto(join(temporary, 'files'), await readArchive(bytes), permissions);
+        await writeFile(join(temporary, 'archive.tar'), bytes, { mode: 0o600 });
       }
-      await rename(aside, place).catch(async () => {
+      await rename(temporary, place).catch(async () => {
         // Another worker of this machine was quicker.
         if (await isUnchanged(place, resource)) return;
         // A task may be at work in the copy that was changed: it is moved out of the way, and removed an hour
         // later.
         await rename(place, join(folder, `.${randomUUID()}`));
-        await rename(aside, place);
+        await rename(temporary, place);
       });
     } finally {
-      await rm(aside, { recursive: true, force: true });
+      await rm(temporary, { recursive: true, force: true });
     }
   }
 }

@@ -38,11 +38,16 @@ export const accessCases: readonly Case<AccessCaseId, AutomatorBench>[] = [
       strictEqual(await userOf(bench, second), 'refused', 'the credential still lets the user in');
       strictEqual(
         (
-          await bench.node.look('grep -h "^hd-" /etc/passwd /etc/shadow; ls -d /home/hd-* 2>/dev/null; true')
+          await bench.node.execute(
+            'grep -h "^hd-" /etc/passwd /etc/shadow; ls -d /home/hd-* 2>/dev/null; true',
+          )
         ).trim(),
         '',
       );
-      strictEqual((await bench.node.look('grep -lx sleep /proc/[0-9]*/comm 2>/dev/null; true')).trim(), '');
+      strictEqual(
+        (await bench.node.execute('grep -lx sleep /proc/[0-9]*/comm 2>/dev/null; true')).trim(),
+        '',
+      );
     },
   },
 ];

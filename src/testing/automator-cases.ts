@@ -38,16 +38,20 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
     title: 'prepares a node repeatedly, before and after another automator, with the same result',
     run: async (bench) => {
       const kept = bench.file();
-      await bench.node.look(`echo kept > ${kept}; mkdir -p ${kept}.d; echo kept > ${kept}.d/.hidden`);
+      await bench.node.execute(`echo kept > ${kept}; mkdir -p ${kept}.d; echo kept > ${kept}.d/.hidden`);
       const own = `cat ${kept} ${kept}.d/.hidden 2>&1 || true`;
-      const before = await bench.node.look(own);
+      const before = await bench.node.execute(own);
       const first = await bench.bootstrap();
-      strictEqual(await bench.node.look(own), before, "BOOTSTRAP changes files of others in the user's home");
+      strictEqual(
+        await bench.node.execute(own),
+        before,
+        "BOOTSTRAP changes files of others in the user's home",
+      );
       await bench.bootstrap(bench.neighbour);
-      const once = await bench.node.look(homeFiles);
+      const once = await bench.node.execute(homeFiles);
       deepStrictEqual(await bench.bootstrap(), first);
       strictEqual(
-        await bench.node.look(homeFiles),
+        await bench.node.execute(homeFiles),
         once,
         'BOOTSTRAP of a prepared node changes files in the home of its user',
       );
@@ -73,7 +77,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
         const words = oddText.replaceAll('\r', '');
         const script = `cat > ${file}\n: ${quote(words)}\nprintf %s ${quote(words)} >> ${file}`;
         await bench.act('INSTALL', bench.options.script(script, oddText));
-        strictEqual(await bench.node.look(`cat ${file}`), oddText + words);
+        strictEqual(await bench.node.execute(`cat ${file}`), oddText + words);
       }),
   },
   {
@@ -140,7 +144,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
         );
         await bench.until('the script to begin', async () => (await lines(bench, file)).length > 0);
         bench.node.cut();
-        await bench.node.look(`touch ${file}.go`);
+        await bench.node.execute(`touch ${file}.go`);
         const lost = await first;
         if (lost !== undefined && !(isPluginError(lost) && lost.kind === 'Retryable'))
           throw new Error('a lost connection fails the task permanently', { cause: lost });
@@ -163,7 +167,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
         cancel.abort(new Error('the task was cancelled'));
         endsOnRequest(await inTime(call));
         await bench.until('the script to end', async () =>
-          (await bench.node.look(`kill -0 "$(cat ${file})" 2>/dev/null || echo gone`)).includes('gone'),
+          (await bench.node.execute(`kill -0 "$(cat ${file})" 2>/dev/null || echo gone`)).includes('gone'),
         );
       }),
   },
@@ -261,7 +265,9 @@ async function prepared(bench: AutomatorBench, use: (file: string) => Promise<vo
 }
 
 async function lines(bench: AutomatorBench, file: string): Promise<readonly string[]> {
-  return (await bench.node.look(`cat ${file} 2>/dev/null || true`)).split('\n').filter((line) => line !== '');
+  return (await bench.node.execute(`cat ${file} 2>/dev/null || true`))
+    .split('\n')
+    .filter((line) => line !== '');
 }
 
 function quote(text: string): string {

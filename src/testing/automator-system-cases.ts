@@ -29,7 +29,7 @@ export const systemCases: readonly Case<SystemCaseId, AutomatorBench>[] = [
       if (bench.plugin.abilities.includes('checkImage'))
         for (const call of [1, 2])
           strictEqual(await stateOf(bench), 'yes', `checkImage, call ${call}, does not confirm the image`);
-      strictEqual((await bench.node.look('echo usable')).trim(), 'usable');
+      strictEqual((await bench.node.execute('echo usable')).trim(), 'usable');
       await bench.bootstrap();
     },
   },

@@ -15,7 +15,7 @@ export interface CuttableNode {
   /** Connections of the automator since the node was opened. */
   connections(): number;
   /** Runs shell text on the node for the suite itself, past the cuts; gives its output. */
-  look(text: string): Promise<string>;
+  execute(text: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function openNode(open: () => Promise<SuiteNode> = () => openMachin
     target: { ...target, host: '127.0.0.1', port: link.port },
     cut: link.cut,
     connections: link.connections,
-    look: async (text) =>
+    execute: async (text) =>
       (await createShell({ pool, target, runId: 'look' }).exec(['sh', '-c', text])).stdout,
     close: async () => {
       await pool.closeAll();

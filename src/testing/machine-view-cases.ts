@@ -79,7 +79,7 @@ async function checkStalled(bench: ProviderBench, stallNext: () => Promise<void>
   await stallNext();
   await bench.with(async (subject) => {
     await bench.create(subject);
-    for (let looks = 0; looks < 3; looks += 1) {
+    for (let checks = 0; checks < 3; checks += 1) {
       const { isConfirmed, found } = await check(bench, subject);
       notStrictEqual(found, 'running', 'find shows a machine as running that never boots');
       ok(!isConfirmed, 'CONFIRM succeeds for a machine that never boots');
@@ -91,12 +91,12 @@ interface Check {
   readonly isConfirmed: boolean;
   readonly found: State;
   /** What the account showed before and after; undefined if that is unknown or differs. */
-  readonly real: Look['real'];
+  readonly real: Observation['real'];
 }
 
 /** Compares what is shown before and after CONFIRM, if both are equal. */
 async function check(bench: ProviderBench, subject: Subject): Promise<Check> {
-  const before = await look(bench, subject);
+  const before = await observe(bench, subject);
   const isConfirmed = await bench.confirm(subject).then(
     () => true,
     (error: unknown) => {
@@ -104,7 +104,7 @@ async function check(bench: ProviderBench, subject: Subject): Promise<Check> {
       throw error;
     },
   );
-  const after = await look(bench, subject);
+  const after = await observe(bench, subject);
   if (before.found === after.found && isConfirmed)
     strictEqual(before.found, 'running', 'CONFIRM succeeds for a machine that find does not show as running');
   const real = before.real === after.real ? before.real : undefined;
@@ -118,16 +118,16 @@ async function check(bench: ProviderBench, subject: Subject): Promise<Check> {
 
 type State = Machine['state'] | 'absent';
 
-interface Look {
+interface Observation {
   readonly found: State;
   /** What the account shows; undefined if the test cannot look there, or if it changed meanwhile. */
   readonly real: State | undefined;
 }
 
-async function look(bench: ProviderBench, { key, config }: Subject): Promise<Look> {
+async function observe(bench: ProviderBench, { key, config }: Subject): Promise<Observation> {
   const { stateOf } = bench.opened.account;
   const id = config['providerid'];
-  const ask = async (): Promise<Look['real']> =>
+  const ask = async (): Promise<Observation['real']> =>
     typeof id === 'string' ? stateOf?.(id).then((state) => state ?? 'absent') : undefined;
   const real = await ask();
   const [machine] = await bench.find(key);

@@ -14,7 +14,7 @@ import { ProviderBench, type Subject } from './provider-bench.js';
 import type { Case } from './runner.js';
 import { failureOf } from './until.js';
 
-export type LifeCaseId =
+export type LifecycleCaseId =
   | 'life'
   | 'login'
   | 'repetition'
@@ -36,7 +36,7 @@ export type LifeCaseId =
   | FieldCaseId;
 
 /** What a provider does when nothing goes wrong, and what it refuses. */
-export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
+export const lifecycleCases: readonly Case<LifecycleCaseId, ProviderBench>[] = [
   {
     id: 'life',
     title: 'makes a machine, reports its address once it is ready, and deletes it',

@@ -1,5 +1,5 @@
 import { openProviderBench } from './provider-account.js';
-import { lifeCases, type LifeCaseId } from './provider-life-cases.js';
+import { lifecycleCases, type LifecycleCaseId } from './provider-life-cases.js';
 import { faultCases, type FaultCaseId } from './provider-fault-cases.js';
 import { imageCases, type ImageCaseId } from './provider-image-cases.js';
 import { powerCases, machinesAreTried, type PowerCaseId } from './provider-power-cases.js';
@@ -7,7 +7,7 @@ import { uploadCases, uploadsAreTried, type UploadCaseId } from './provider-uplo
 import type { ProviderBenchOptions } from './provider-options.js';
 import { defineCases, type Runner } from './runner.js';
 
-export type ProviderCaseId = LifeCaseId | FaultCaseId | UploadCaseId | PowerCaseId | ImageCaseId;
+export type ProviderCaseId = LifecycleCaseId | FaultCaseId | UploadCaseId | PowerCaseId | ImageCaseId;
 
 export interface ProviderSuiteOptions extends ProviderBenchOptions {
   /** Cases that are left out, each with its reason in words. */
@@ -19,7 +19,7 @@ export function providerSuite(runner: Runner, options: ProviderSuiteOptions): vo
   defineCases(runner, {
     title: `provider ${options.name}`,
     cases: [
-      ...lifeCases,
+      ...lifecycleCases,
       ...faultCases,
       uploadsAreTried,
       ...(options.uploads === true ? uploadCases : []),

@@ -33,12 +33,12 @@ export function leasesOf(temporal: Client): NodeLeases {
       }),
     release: (workflowId, request) =>
       patiently(() => temporal.workflow.getHandle(workflowId).signal(releaseSignal, request)),
-    has: (workflowId, loan) =>
+    has: (workflowId, lease) =>
       patiently(async () => {
         try {
           return (
             (await isOpen(temporal, workflowId)) &&
-            (await read(temporal.workflow.getHandle(workflowId), leasedQuery, loan))
+            (await read(temporal.workflow.getHandle(workflowId), leasedQuery, lease))
           );
         } catch (error) {
           if (error instanceof QueryNotRegisteredError) return false;

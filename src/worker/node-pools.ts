@@ -30,7 +30,7 @@ const patienceMs = 6_000;
 
 interface Line {
   readonly asks: Batch<NodeDemand, RequestView>;
-  readonly looks: Batch<string, RequestView | undefined>;
+  readonly views: Batch<string, RequestView | undefined>;
   readonly ends: Batch<string, true>;
 }
 
@@ -44,7 +44,7 @@ export function readNodePools(temporal: Client): NodePools {
   };
   return {
     ask: (pool, demand) => lineTo(pool).asks.add(demand),
-    look: (pool, id) => lineTo(pool).looks.add(id),
+    request: (pool, id) => lineTo(pool).views.add(id),
     end: async (pool, id) => {
       await lineTo(pool).ends.add(id);
     },
@@ -77,7 +77,7 @@ function openLine(temporal: Client, pool: string): Line {
         ),
       perMessage,
     ),
-    looks: new Batch(async (ids) => {
+    views: new Batch(async (ids) => {
       const { requests } = await ask(
         temporal,
         pool,

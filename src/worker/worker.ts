@@ -44,7 +44,7 @@ import { checkSettings, configuredParts, withPools } from './configured-parts.js
 import { followConfig, type ReadConfig, type Reloadable } from './follow-config.js';
 import { replaceable } from './replaceable.js';
 import { runQueues, type QueueOptions } from './running-queues.js';
-import { takeOver } from './take-over.js';
+import { reloadConfig } from './reload-config.js';
 import { openInputs } from './open-inputs.js';
 import { readInstallation } from '../client/installation.js';
 import { watchServerClock } from './server-clock.js';
@@ -244,7 +244,7 @@ export async function prepareWorkers({
       current = { ...current, reload: { ...current.reload, refused: true } };
     },
     reload: (next, written) => {
-      const { config: used, restart } = takeOver(current.config, next, written);
+      const { config: used, restart } = reloadConfig(current.config, next, written);
       const nodes = accessNodes(pool, used.runFolders);
       const newParts = {
         ...parts,

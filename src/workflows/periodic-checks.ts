@@ -9,15 +9,15 @@ const atOnce = 100;
 /** Signals each machine and image to check itself. A Schedule starts it. */
 export async function periodicChecks(): Promise<string> {
   const { workflows } = await schedule('LIST_CHECKED', undefined);
-  let told = 0;
+  let notified = 0;
   for (let first = 0; first < workflows.length; first += atOnce) {
     // A workflow that ended since it was listed needs no check.
     const answers = await Promise.all(
       workflows.slice(first, first + atOnce).map((workflowId) => signalIfThere(workflowId, checkSignal)),
     );
-    told += answers.filter(Boolean).length;
+    notified += answers.filter(Boolean).length;
   }
-  const said = `${told} of ${workflows.length} machines and images were told to look at themselves`;
+  const said = `${notified} of ${workflows.length} machines and images were told to look at themselves`;
   setCurrentDetails(said);
   return said;
 }

@@ -15,7 +15,7 @@ export interface Semaphore {
 interface Request {
   readonly holder: string;
   /** When the holder had its last permit of this semaphore, in permits granted; 0 for never. */
-  readonly lastTurn: number;
+  readonly lastServed: number;
   readonly isDue: () => boolean;
   readonly decide: () => void;
 }
@@ -25,7 +25,7 @@ const requests = new Set<Request>();
 let isGranting = false;
 
 export function createSemaphore(limit: number): Semaphore {
-  const turns = new Map<string, number>();
+  const served = new Map<string, number>();
   let granted = 0;
   let taken = 0;
   let closed = false;
@@ -40,11 +40,11 @@ export function createSemaphore(limit: number): Semaphore {
       return new Promise<boolean>((resolve) => {
         requests.add({
           holder,
-          lastTurn: turns.get(holder) ?? 0,
+          lastServed: served.get(holder) ?? 0,
           isDue: () => closed || taken < limit,
           decide: () => {
             const isGranted = takeNow();
-            if (isGranted) turns.set(holder, (granted += 1));
+            if (isGranted) served.set(holder, (granted += 1));
             resolve(isGranted);
           },
         });
@@ -70,7 +70,7 @@ function grantPermits(): void {
   void CancellationScope.nonCancellable(async () => {
     for (;;) {
       await conditionOf('permit', () => [...requests].some(({ isDue }) => isDue()));
-      for (const request of [...requests].toSorted(byTurn)) {
+      for (const request of [...requests].toSorted(byLastServed)) {
         if (!request.isDue()) continue;
         requests.delete(request);
         request.decide();
@@ -80,9 +80,9 @@ function grantPermits(): void {
 }
 
 /** Holders without a turn yet by their names, `app-2` before `app-10`. */
-function byTurn(one: Request, other: Request): number {
+function byLastServed(one: Request, other: Request): number {
   return (
-    one.lastTurn - other.lastTurn ||
+    one.lastServed - other.lastServed ||
     one.holder.length - other.holder.length ||
     (one.holder < other.holder ? -1 : 1)
   );

@@ -88,7 +88,7 @@ async function runSteps(owner: Owner, chain: readonly Step[]): Promise<ChainEnd>
     const step = chain[index];
     if (step === undefined) break;
     if (!(await owner.beginStep(step))) return stopped(owner);
-    const end = await carryOut(owner, chain, step);
+    const end = await executeStep(owner, chain, step);
     if (end !== 'done') return end;
     // CREATE includes the CONFIRM after it.
     index += step.action === 'CREATE' && chain[index + 1]?.action === 'CONFIRM' ? 2 : 1;
@@ -100,7 +100,7 @@ async function runSteps(owner: Owner, chain: readonly Step[]): Promise<ChainEnd>
   return 'done';
 }
 
-async function carryOut(owner: Owner, chain: readonly Step[], step: Step): Promise<ChainEnd> {
+async function executeStep(owner: Owner, chain: readonly Step[], step: Step): Promise<ChainEnd> {
   if (step.action === 'CREATE') return obtainMachine(owner, chain);
   if (step.action !== 'CONFIRM') return runStep(owner, step);
   // A machine that was in service is probed again and never discarded for not answering.
@@ -208,7 +208,7 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
           continue;
         }
       }
-      return giveUp(owner, step, failure.record, request.peersVersion);
+      return failStep(owner, step, failure.record, request.peersVersion);
     }
   }
 }
@@ -227,7 +227,7 @@ function dropResult(
   owner.change((node) => ({ ...node, payload: mergePayload(node.payload, machinePartOf(result)) }));
   const message = `${taskTitle(action, request.nodeId, service)}: ${full}`;
   const failure = { taskId, action, service, kind: 'Invalid', message, at: now() };
-  return giveUp(owner, { action, service, mayFail }, failure, peersVersion);
+  return failStep(owner, { action, service, mayFail }, failure, peersVersion);
 }
 
 /** Records a step that ended, and its result, in the node. */
@@ -259,7 +259,7 @@ function runKey({ action, service }: Step): string {
 function refuse(owner: Owner, step: Step, message: string): ChainEnd {
   const { taskId } = requestFor(owner, step, 1);
   const { action, service } = step;
-  return giveUp(
+  return failStep(
     owner,
     { action, service },
     { taskId, action, service, kind: 'Invalid', message, at: now() },
@@ -267,7 +267,7 @@ function refuse(owner: Owner, step: Step, message: string): ChainEnd {
   );
 }
 
-function giveUp(owner: Owner, step: Step, failure: FailureRecord, peers: number): ChainEnd {
+function failStep(owner: Owner, step: Step, failure: FailureRecord, peers: number): ChainEnd {
   owner.stepFailed(step, failure);
   if (step.mayFail === true) {
     finish(owner, step, {}, peers);

@@ -34,12 +34,12 @@ const deletingMs = 10 * 60_000;
  */
 export async function sweep(input: SweepInput): Promise<SweepReport> {
   const { accounts, origins, missing } = await schedule('LIST_ACCOUNTS', { resumedAt: input.resumed?.at });
-  const looks = withoutRepeats(await Promise.all(accounts.map((account) => lookAt(account, origins))));
+  const reports = withoutRepeats(await Promise.all(accounts.map((account) => readAccount(account, origins))));
   const before = reportBefore();
   const earlier = input.earlier ?? before?.leaks ?? [];
-  const evidence = { now: Date.now(), input, earlier, looks, missing, stopped: before?.stopped };
+  const evidence = { now: Date.now(), input, earlier, reports, missing, stopped: before?.stopped };
   const { leaks, ripe, refused, unknown, stopped } = decideSweep(evidence);
-  const silent = looks.flatMap((look) => look.silent ?? []);
+  const silent = reports.flatMap((report) => report.silent ?? []);
   for (const why of refused) log.warn('the sweep deletes nothing', { why });
   for (const why of silent) log.warn('the sweep leaves machines alone', { why });
   const free = await disowned(ripe);
@@ -55,7 +55,7 @@ export async function sweep(input: SweepInput): Promise<SweepReport> {
     unknown,
     stopped,
     leaks: leaks.filter((leak) => !gone.has(leakId(leak))),
-    accounts: looks.map(({ account: { name }, machines, suspects, more = 0, unable }) => ({
+    accounts: reports.map(({ account: { name }, machines, suspects, more = 0, unable }) => ({
       name,
       machines,
       leaks: suspects.length + more,
@@ -72,7 +72,7 @@ function reportBefore(): SweepReport | undefined {
   return last?.reportVersion === 1 ? last : undefined;
 }
 
-async function lookAt(account: SweptAccount, origins: SweepAccounts['origins']): Promise<AccountReport> {
+async function readAccount(account: SweptAccount, origins: SweepAccounts['origins']): Promise<AccountReport> {
   const { name, type, site } = account;
   try {
     return {

@@ -125,7 +125,7 @@ describe('workflows of all kinds, whose tasks are lost, late and repeated', () =
         repeat(500, 'messages', () =>
           callTimesOf(client.temporal, 'limited').take({ count: 2, everyMs: 10 }),
         ),
-        repeat(2_000, 'messages', () => client.look('web')),
+        repeat(2_000, 'messages', () => client.probe('web')),
         repeat(3_000, 'messages', async () => {
           operation = await client.apply(
             closed({ name: 'web', nodes: { app: nodes(random.whole(1, 3), []) } }),

@@ -69,7 +69,7 @@ describe('services of local machines that booted again', () => {
     expect((await stack.client.waitFor('quiet', operation)).operation.state).toBe('done');
     for (const service of ['web', 'job'])
       expect(await ledger.lines(`quiet app-1 ${service} START end`)).toHaveLength(2);
-    await stack.client.look('quiet');
+    await stack.client.probe('quiet');
     const [node] = (await stack.client.status('quiet')).nodes;
     expect(node).toMatchObject({ running: ['web', 'job'] });
     expect(node?.drift).toBeUndefined();

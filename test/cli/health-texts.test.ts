@@ -31,7 +31,7 @@ describe('the health of a service', () => {
         name: 'web',
         queued: [],
         history: [],
-        looks: { asked: 0, done: 0, every: 60 },
+        checks: { asked: 0, done: 0, every: 60 },
         nodes: [{ nodeId: 'app-1', health: { web: { well: true, at: ago(age) } } }],
       }) as unknown as ClusterStatus;
     expect(nextSteps(status(10), now)).toEqual([]);
@@ -87,7 +87,7 @@ describe('the state of a node', () => {
         name: 'web',
         queued: [],
         history: [],
-        looks: { asked: 0, done: 0 },
+        checks: { asked: 0, done: 0 },
         nodes: [{ nodeId: 'app-1', state: 'ready', checkedAt: ago(age) }],
       }) as unknown as ClusterStatus;
     expect(nextSteps(status(10), now)).toEqual([]);

@@ -62,7 +62,7 @@ const status = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({
   nodes: [],
   services: {},
   stopped: [],
-  looks: { asked: 0, done: 0 },
+  checks: { asked: 0, done: 0 },
   ...more,
 });
 

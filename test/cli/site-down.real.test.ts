@@ -40,7 +40,7 @@ describe('while the only worker of a site is down', () => {
     const warning =
       'no worker of site far polls queue heddle.far, so its machines were not probed and are shown as last seen';
     // It would exceed the limit of the test if it waited.
-    expect(await far.client.look('web', { patienceMs: 3_600_000 })).toEqual([warning]);
+    expect(await far.client.probe('web', { patienceMs: 3_600_000 })).toEqual([warning]);
     expect((await run(near, 'plan', file)).stdout).toContain(`warning: ${warning}`);
     expect(JSON.parse((await run(far, 'list', '--json')).stdout)).toMatchObject({ unattendedSites: ['far'] });
     expect((await run(far, 'list')).stdout).toContain('no worker of site far is alive, so its tasks wait');

@@ -94,7 +94,7 @@ describe('the progress view', () => {
         nodes,
         services: {},
         stopped: [],
-        looks: { asked: 0, done: 0 },
+        checks: { asked: 0, done: 0 },
       },
       operation,
       size,

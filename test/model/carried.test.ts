@@ -21,7 +21,7 @@ function stateWith(more: Partial<ClusterState>): ClusterState {
     peers: noPeers,
     queue: [],
     history: [],
-    looks: { asked: 0, done: 0 },
+    checks: { asked: 0, done: 0 },
     counters: { operation: 0, incarnation: 0, nodenum: 0, group: 0 },
     groups: {},
     features: { searchAttributes: false },

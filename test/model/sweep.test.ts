@@ -41,7 +41,7 @@ function seenBefore(one: Suspect, agoMs: number, passes = 1): Leak {
 }
 
 function evidence(more: Partial<Evidence>): Evidence {
-  return { now: 10 * hour, input: { policy }, earlier: [], looks: [], ...more };
+  return { now: 10 * hour, input: { policy }, earlier: [], reports: [], ...more };
 }
 
 const ids = (leaks: readonly Leak[]): readonly string[] => leaks.map(({ providerid }) => providerid);
@@ -49,17 +49,21 @@ const ids = (leaks: readonly Leak[]): readonly string[] => leaks.map(({ provider
 describe('the machines that a sweep deletes', () => {
   const a = suspect('a');
   const cases: readonly (readonly [string, Partial<Evidence>, readonly string[]])[] = [
-    ['nothing that is seen for the first time', { looks: [look([a])] }, []],
+    ['nothing that is seen for the first time', { reports: [look([a])] }, []],
     [
       'what was seen before, long enough ago',
-      { looks: [look([a])], earlier: [seenBefore(a, 2 * hour)] },
+      { reports: [look([a])], earlier: [seenBefore(a, 2 * hour)] },
       ['a'],
     ],
-    ['nothing younger than the policy says', { looks: [look([a])], earlier: [seenBefore(a, hour - 1)] }, []],
+    [
+      'nothing younger than the policy says',
+      { reports: [look([a])], earlier: [seenBefore(a, hour - 1)] },
+      [],
+    ],
     [
       'nothing younger than the provider may lag',
       {
-        looks: [look([a], { account: { ...account, lagMs: 3 * hour } })],
+        reports: [look([a], { account: { ...account, lagMs: 3 * hour } })],
         earlier: [seenBefore(a, 2 * hour)],
       },
       [],
@@ -67,7 +71,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'nothing in a dry run',
       {
-        looks: [look([a])],
+        reports: [look([a])],
         earlier: [seenBefore(a, 2 * hour)],
         input: { policy: { ...policy, delete: false } },
       },
@@ -76,7 +80,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'in a dry run what is named',
       {
-        looks: [look([a])],
+        reports: [look([a])],
         earlier: [seenBefore(a, 1)],
         input: { policy: { ...policy, delete: false }, named: ['a'] },
       },
@@ -84,14 +88,14 @@ describe('the machines that a sweep deletes', () => {
     ],
     [
       'nothing that is named and was not seen before',
-      { looks: [look([a])], input: { policy, named: ['a'] } },
+      { reports: [look([a])], input: { policy, named: ['a'] } },
       [],
     ],
-    ['nothing that is not shown any more', { looks: [look([])], earlier: [seenBefore(a, 2 * hour)] }, []],
+    ['nothing that is not shown any more', { reports: [look([])], earlier: [seenBefore(a, 2 * hour)] }, []],
     [
       'nothing else when something is named',
       {
-        looks: [look([a, suspect('b')])],
+        reports: [look([a, suspect('b')])],
         earlier: [seenBefore(a, 2 * hour), seenBefore(suspect('b'), 2 * hour)],
         input: { policy, named: ['b'] },
       },
@@ -100,20 +104,20 @@ describe('the machines that a sweep deletes', () => {
     [
       'nothing when another account could not be read',
       {
-        looks: [look([a]), look([], { account: { ...account, name: 'other' }, problems: ['no answer'] })],
+        reports: [look([a]), look([], { account: { ...account, name: 'other' }, problems: ['no answer'] })],
         earlier: [seenBefore(a, 2 * hour)],
       },
       [],
     ],
     [
       'nothing when the database has no record of a machine',
-      { looks: [lookWithUnknown(a)], earlier: [seenBefore(a, 2 * hour)] },
+      { reports: [lookWithUnknown(a)], earlier: [seenBefore(a, 2 * hour)] },
       [],
     ],
     [
       'all but the unknown ones when a person has resumed the sweep since',
       {
-        looks: [lookWithUnknown(a)],
+        reports: [lookWithUnknown(a)],
         earlier: [seenBefore(a, 2 * hour), seenBefore(unknown, 2 * hour)],
         input: { policy, resumed: { at: '2026-01-01T00:00:00Z', by: 'x', uids: ['w'] } },
       },
@@ -122,7 +126,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'nothing that was unknown, although its cluster has made a machine of its incarnation since',
       {
-        looks: [look([a, { ...unknown, kind: 'lost', askedOf: 'cluster/web' }])],
+        reports: [look([a, { ...unknown, kind: 'lost', askedOf: 'cluster/web' }])],
         earlier: [seenBefore(a, 2 * hour), seenBefore(unknown, 2 * hour)],
       },
       [],
@@ -130,7 +134,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'no machine of a cluster that was unknown when a person resumed the sweep',
       {
-        looks: [look([a, { ...unknown, kind: 'lost', askedOf: 'cluster/web' }])],
+        reports: [look([a, { ...unknown, kind: 'lost', askedOf: 'cluster/web' }])],
         earlier: [a, { ...unknown, kind: 'lost' as const }].map((one) => seenBefore(one, 2 * hour)),
         input: { policy, resumed: { at: '2026-01-01T00:00:00Z', by: 'x', uids: ['w'] } },
       },
@@ -139,7 +143,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'nothing when the unknown ones are of a later restore',
       {
-        looks: [lookWithUnknown(a)],
+        reports: [lookWithUnknown(a)],
         earlier: [seenBefore(a, 2 * hour)],
         input: { policy, resumed: { at: '2026-01-01T00:00:00Z', by: 'x', uids: ['w0'] } },
       },
@@ -147,13 +151,13 @@ describe('the machines that a sweep deletes', () => {
     ],
     [
       'what is unknown now, and was on record in an earlier pass',
-      { looks: [lookWithUnknown()], earlier: [seenBefore({ ...unknown, kind: 'orphan' }, 2 * hour)] },
+      { reports: [lookWithUnknown()], earlier: [seenBefore({ ...unknown, kind: 'orphan' }, 2 * hour)] },
       ['w'],
     ],
     [
       'an unknown one that is named',
       {
-        looks: [lookWithUnknown(a)],
+        reports: [lookWithUnknown(a)],
         earlier: [seenBefore(a, 2 * hour), seenBefore(unknown, 1)],
         input: { policy, named: ['w'] },
       },
@@ -162,7 +166,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'nothing when the server has lost a pass',
       {
-        looks: [look([a])],
+        reports: [look([a])],
         earlier: [seenBefore(a, 2 * hour)],
         missing: { at: '1970-01-01T00:00:00Z', worker: 'w1' },
       },
@@ -171,7 +175,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'nothing while an earlier pass has stopped it',
       {
-        looks: [look([a])],
+        reports: [look([a])],
         earlier: [seenBefore(a, 2 * hour)],
         stopped: { at: '1970-01-02T00:00:00Z', why: 'restored' },
         input: { policy, resumed: { at: '1970-01-01T00:00:00Z', by: 'x', uids: [] } },
@@ -181,7 +185,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'what was seen before, when a person has resumed it since',
       {
-        looks: [look([a])],
+        reports: [look([a])],
         earlier: [seenBefore(a, 2 * hour)],
         stopped: { at: '1970-01-02T00:00:00Z', why: 'restored' },
         input: { policy, resumed: { at: '1970-01-03T00:00:00Z', by: 'x', uids: [] } },
@@ -190,23 +194,23 @@ describe('the machines that a sweep deletes', () => {
     ],
     [
       'no second machine of a key',
-      { looks: [look([{ ...a, kind: 'duplicate' }])], earlier: [seenBefore(a, 2 * hour)] },
+      { reports: [look([{ ...a, kind: 'duplicate' }])], earlier: [seenBefore(a, 2 * hour)] },
       [],
     ],
     [
       'nothing that a person gave up',
-      { looks: [look([{ ...a, kind: 'abandoned' }])], earlier: [seenBefore(a, 2 * hour)] },
+      { reports: [look([{ ...a, kind: 'abandoned' }])], earlier: [seenBefore(a, 2 * hour)] },
       [],
     ],
     [
       'nothing that a person had captured',
-      { looks: [look([{ ...a, kind: 'captured', what: 'image' }])], earlier: [seenBefore(a, 2 * hour)] },
+      { reports: [look([{ ...a, kind: 'captured', what: 'image' }])], earlier: [seenBefore(a, 2 * hour)] },
       [],
     ],
     [
       'what a person had captured, by name',
       {
-        looks: [look([{ ...a, kind: 'captured', what: 'image' }])],
+        reports: [look([{ ...a, kind: 'captured', what: 'image' }])],
         earlier: [seenBefore(a, 2 * hour)],
         input: { policy, named: ['a'] },
       },
@@ -215,7 +219,7 @@ describe('the machines that a sweep deletes', () => {
     [
       'what a person gave up, by name',
       {
-        looks: [look([{ ...a, kind: 'abandoned' }])],
+        reports: [look([{ ...a, kind: 'abandoned' }])],
         earlier: [seenBefore(a, 2 * hour)],
         input: { policy, named: ['a'] },
       },
@@ -224,14 +228,14 @@ describe('the machines that a sweep deletes', () => {
     [
       'of two machines of one key one at a time',
       {
-        looks: [look([a, { ...suspect('b'), key: a.key }])],
+        reports: [look([a, { ...suspect('b'), key: a.key }])],
         earlier: [seenBefore(a, 3 * hour), seenBefore({ ...suspect('b'), key: a.key }, 2 * hour)],
       },
       ['a'],
     ],
     [
       'a machine under another key is another machine',
-      { looks: [look([{ ...a, key: 'u/app-a/2' }])], earlier: [seenBefore(a, 2 * hour)] },
+      { reports: [look([{ ...a, key: 'u/app-a/2' }])], earlier: [seenBefore(a, 2 * hour)] },
       [],
     ],
   ];
@@ -242,13 +246,13 @@ describe('the machines that a sweep deletes', () => {
   it('are the oldest, no more than the cap', () => {
     const all = ['a', 'b', 'c'].map((id) => suspect(id));
     const earlier = all.map((one, index) => seenBefore(one, (index + 2) * hour));
-    expect(ids(decideSweep(evidence({ looks: [look(all)], earlier })).ripe)).toEqual(['c', 'b']);
+    expect(ids(decideSweep(evidence({ reports: [look(all)], earlier })).ripe)).toEqual(['c', 'b']);
   });
 
   it('exclude those of an account that could not be read', () => {
     const before = seenBefore(a, 2 * hour, 4);
     const { leaks } = decideSweep(
-      evidence({ looks: [look([], { problems: ['no answer'] })], earlier: [before] }),
+      evidence({ reports: [look([], { problems: ['no answer'] })], earlier: [before] }),
     );
     expect(leaks).toEqual([before]);
   });
@@ -297,7 +301,7 @@ describe('any observations', () => {
         const since = new Map<string, number>();
         for (const pass of made) {
           now += pass.minutes * 60_000;
-          const decision = decideSweep({ now, input: { policy: chosen }, earlier, looks: pass.looks });
+          const decision = decideSweep({ now, input: { policy: chosen }, earlier, reports: pass.looks });
           const seen = new Set(
             pass.looks.flatMap(({ account: { name }, suspects: list }) =>
               list.map((one) => leakId({ ...one, account: name })),

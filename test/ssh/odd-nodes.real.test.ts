@@ -93,7 +93,7 @@ describe('with only a POSIX shell and a few commands', () => {
       const deaf = { text: `trap "" TERM; touch "$HOME/deaf"; while :; do sleep 0.1; done; : ${home}` };
       const turn = { node: 'node', time: 1, operation: '1' };
       const zombie = runOnce(
-        { runId: 'deaf', script: deaf, turn },
+        { runId: 'deaf', script: deaf, fence: turn },
         { connect: () => pool.acquire(odd.target) },
       );
       await until('the deaf script runs', () => existsSync(join(home, 'deaf')));
@@ -202,7 +202,7 @@ describe('with sudo', () => {
       kind: 'Auth',
       message: expect.stringContaining('a password is required'),
     });
-    expect(readdirSync(odd.runs)).toEqual(['.turns']);
+    expect(readdirSync(odd.runs)).toEqual(['.fences']);
   });
 
   test("the whole run belongs to root: each command by one sudo -n, in root's own home", async () => {
@@ -222,7 +222,7 @@ describe('with sudo', () => {
     expect(countLines(join(root, 'count'))).toBe(1);
     // How many commands a run takes depends on how long it takes.
     expect(countLines(join(folder, 'sudos'))).toBe(odd.commands.length);
-    expect(readdirSync(odd.runs)).toEqual(['.turns']);
+    expect(readdirSync(odd.runs)).toEqual(['.fences']);
   });
 });
 
@@ -295,15 +295,16 @@ describe('with a read-only home', () => {
     undo.push(() => rmSync(own, { recursive: true, force: true }));
     const once = { text: 'echo x >> "$COUNT"; cat; exit 3', stdin: 'input\n', environment: { COUNT: count } };
     const turn = { node: id, time: 1, operation: '1' };
-    const run = () => runOnce({ runId: id, script: once, turn }, { connect: () => pool.acquire(odd.target) });
+    const run = () =>
+      runOnce({ runId: id, script: once, fence: turn }, { connect: () => pool.acquire(odd.target) });
     expect(await run()).toMatchObject({ exitCode: 3, stdout: 'input\n' });
     execFileSync('mount', ['-o', 'remount,rw', home]);
     expect(await run()).toMatchObject({ exitCode: 3, stdout: 'input\n' });
     expect(countLines(count)).toBe(1);
     expect(existsSync(inSpare(id))).toBe(true);
     expect(statSync(spare).mode & 0o077).toBe(0);
-    for (const entry of readdirSync(join(spare, 'runs/.turns')))
-      if (entry.endsWith(runFolderName(id))) rmSync(join(spare, 'runs/.turns', entry));
+    for (const entry of readdirSync(join(spare, 'runs/.fences')))
+      if (entry.endsWith(runFolderName(id))) rmSync(join(spare, 'runs/.fences', entry));
   });
 
   test("another user's folder is not used", async ({ skip }) => {

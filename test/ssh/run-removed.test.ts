@@ -187,7 +187,7 @@ test.each([
 test('a later task of the node ends a script that removed the folder of its run', async () => {
   const run = (runId: string, time: number, text: string, options: Partial<RunOptions> = {}) =>
     runOnce(
-      { runId, script: { text }, turn: { node: 'uid/app-1#1', time, operation: String(time) } },
+      { runId, script: { text }, fence: { node: 'uid/app-1#1', time, operation: String(time) } },
       { connect: () => pool.acquire(node.target), ...options },
     );
   const detach = new AbortController();

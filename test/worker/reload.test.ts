@@ -7,7 +7,7 @@ import { changes, watchFile } from '../../src/config/watch-file.js';
 import type { Activities } from '../../src/model/activities.js';
 import { formatIdentity, readIdentity, reloadLines } from '../../src/model/worker-identity.js';
 import { replaceable } from '../../src/worker/replaceable.js';
-import { takeOver } from '../../src/worker/take-over.js';
+import { reloadConfig } from '../../src/worker/reload-config.js';
 import { until } from '../harness/until.js';
 
 let folder: string;
@@ -65,12 +65,12 @@ describe('a configuration that changes', () => {
     const current = await read('providers: {one: {type: local}}\n');
     const text = 'site: far\nstore: {logDays: 5}\nscale: {inFlight: 7}\nproviders: {two: {type: local}}\n';
     const next = await read(text, { HEDDLE_SITE: current.site });
-    const { config, restart } = takeOver(current, next, await read(text));
+    const { config, restart } = reloadConfig(current, next, await read(text));
     expect(config).toMatchObject({ site: 'default', limits: { inFlight: 7 }, logBounds: { logDays: 90 } });
     expect(config.providers).toMatchObject({ two: { site: 'default' } });
     expect(Object.keys(config.providers)).toEqual(['two']);
     expect(restart).toEqual(['site', 'store']);
-    expect(takeOver(config, current, current).restart).toEqual([]);
+    expect(reloadConfig(config, current, current).restart).toEqual([]);
   });
 
   test('is reported for each worker that has not taken over all of it', () => {

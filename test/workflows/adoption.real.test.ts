@@ -117,7 +117,7 @@ describe('a cluster under outside influence', () => {
     const lost = status.nodes.find(({ nodeId }) => nodeId === 'app-3')?.providerid ?? '';
     await service.call('DELETE', `/v1/machines/${lost}`);
     await until('it is gone', async () => !(await machinesOf('drift')).includes(lost));
-    await client.look('drift');
+    await client.probe('drift');
     const { current, plan } = await client.plan(spec);
     expect(
       current.nodes.filter(({ facts }) => facts.seen === 'gone').map(({ nodes: ranges }) => ranges),
@@ -149,7 +149,7 @@ describe('a cluster under outside influence', () => {
     });
     expect(await machinesOf('alone')).toHaveLength(1);
     const { history } = await client.status('alone');
-    expect(history.some(({ by }) => by === 'repair (a scheduled look)')).toBe(true);
+    expect(history.some(({ by }) => by === 'repair (periodic check)')).toBe(true);
   });
 
   it.concurrent('reset to each of its workflow tasks in turn: no second machine, no script executed twice', async () => {

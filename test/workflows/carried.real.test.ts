@@ -281,7 +281,7 @@ describe('a cluster whose plan was not carried', () => {
       peers: noPeers,
       queue: [],
       history: [],
-      looks: { asked: 0, done: 0 },
+      checks: { asked: 0, done: 0 },
       features: { searchAttributes: false },
       counters: { operation: 1, incarnation: 0, nodenum: 3, group: 1 },
       groups: { '1': { ...newGroup, members, sent: 1, seen: 1, over: false, quiet: false } },

@@ -88,7 +88,7 @@ describe('the check of a service', () => {
     const exec = await stack.client.operate('checked', { kind: 'exec', command: 'rm "$HOME/well"' });
     expect(await stateOf('checked', exec.operation)).toEqual(['done']);
     const [later] = await until('a look to find it', async () => {
-      await stack.client.look('checked');
+      await stack.client.probe('checked');
       const { nodes: seen } = await stack.client.status('checked');
       return ['web', 'port', 'file'].every((service) => seen[0]?.health?.[service]?.well === false)
         ? seen

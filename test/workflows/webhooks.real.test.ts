@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { lookAtDeliveries } from '../../src/cli/system/deliveries.js';
+import { readDeliveries } from '../../src/cli/system/deliveries.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { openGround } from '../harness/machine/ground.js';
 import { type Stack, startStack } from '../harness/stack.js';
@@ -68,7 +68,7 @@ describe('webhooks', () => {
     // The receiver is down, and the cluster goes on.
     expect((await stack.client.waitFor('shop', operation)).operation.state).toBe('held');
     await until('an attempt has failed', () => of(ops, 'shop').length >= 2);
-    const waiting = () => lookAtDeliveries(stack.client.temporal, clusterUid);
+    const waiting = () => readDeliveries(stack.client.temporal, clusterUid);
     await until('status shows the deliveries', async () => (await waiting()).length === 2);
     await until('status shows the reason', async () =>
       (await waiting()).every(({ failure }) => failure === 'ops answered 503'),
@@ -141,8 +141,8 @@ describe('webhooks', () => {
     const [node] = (await stack.client.status('loses')).nodes;
     await stack.service.call('DELETE', `/v1/machines/${node?.providerid ?? ''}`);
     await until('the machine is gone', async () => (await stack.service.machines()).length === 0);
-    await stack.client.look('loses');
-    await stack.client.look('loses');
+    await stack.client.probe('loses');
+    await stack.client.probe('loses');
     await until('the loss is reported', () => accepted(alarm, 'loses').includes('node.lost'));
     const { operation: deletion = '' } = await stack.client.delete('loses');
     await stack.client.waitFor('loses', deletion);
@@ -161,7 +161,7 @@ describe('webhooks', () => {
       lost.map(({ providerid }) => stack.service.call('DELETE', `/v1/machines/${providerid ?? ''}`)),
     );
     await until('one machine is left', async () => (await stack.service.machines()).length === 1);
-    await stack.client.look('split');
+    await stack.client.probe('split');
     const reported = (): string[] =>
       of(alarm, 'split').flatMap(({ data }) =>
         (data['lost'] as { nodes: { nodeId: string }[] }).nodes.map(({ nodeId }) => nodeId),
@@ -205,13 +205,11 @@ describe('webhooks', () => {
     const held = await stack.client.apply(spec('moved', 'false'));
     await stack.client.waitFor('moved', held.operation);
     const failures = async () =>
-      (await lookAtDeliveries(stack.client.temporal, held.clusterUid)).flatMap(
-        ({ failure }) => failure ?? [],
-      );
+      (await readDeliveries(stack.client.temporal, held.clusterUid)).flatMap(({ failure }) => failure ?? []);
     await until('the redirection is reported', async () => (await failures()).includes('alarm answered 302'));
     alarm.answer(410);
     await until('the delivery is given up', async () =>
-      (await lookAtDeliveries(stack.client.temporal, held.clusterUid)).some(
+      (await readDeliveries(stack.client.temporal, held.clusterUid)).some(
         ({ state, failure }) => state === 'given up' && failure?.includes('410'),
       ),
     );

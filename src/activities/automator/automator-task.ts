@@ -39,7 +39,7 @@ export async function runBootstrap({ parts, task, request, attempt }: TaskCall):
       node,
       run: `${runId(task.taskId, request.run)}.${name}`,
     };
-    const returned = await carryOut(parts, opening, (automator) => automator.bootstrap(node.sshAuth));
+    const returned = await runAutomator(parts, opening, (automator) => automator.bootstrap(node.sshAuth));
     const taken = acceptResult(returned, {
       plugin: plugin.descriptor,
       action: 'BOOTSTRAP',
@@ -78,7 +78,7 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
   const opening = { plugin, task: resolved, request, attempt, node, run: runId(task.taskId, request.run) };
   const { name } = descriptor;
   attempt.at(`${task.taskName} by ${name}`);
-  const returned = await carryOut(parts, opening, (automator) =>
+  const returned = await runAutomator(parts, opening, (automator) =>
     callMethod(automator, resolved, node.sshAuth, fields),
   );
   const taken = acceptResult(returned, { plugin: descriptor, action: task.taskName, config: request.config });
@@ -102,7 +102,7 @@ function checkedNode(
     signal: attempt.signal,
     detach: attempt.detach,
     log: attempt.log,
-    turn: turnOf(request),
+    fence: fenceOf(request),
     claims: attempt.claims,
     onOutput: () => undefined,
   });
@@ -156,7 +156,7 @@ export function reachNode(
  * Scripts of one node run one at a time; the attempt that the server scheduled last is the one that is
  * wanted.
  */
-export function turnOf({ clusterUid, nodeId, operation }: TaskRequest): ShellOptions['turn'] {
+export function fenceOf({ clusterUid, nodeId, operation }: TaskRequest): ShellOptions['fence'] {
   return {
     node: `${clusterUid}/${nodeId}`,
     time: activityInfo().currentAttemptScheduledTimestampMs,
@@ -177,7 +177,7 @@ export interface Opening {
  * Calls the automator. What it leaves running on the node when the call is over, however it ended, is let go
  * of.
  */
-export async function carryOut<Returned>(
+export async function runAutomator<Returned>(
   parts: ActivityParts,
   opening: Opening,
   call: (automator: AutomatorWithAbilities) => Promise<Returned>,
@@ -214,7 +214,7 @@ function open(
     signal: attempt.signal,
     detach: anySignal([attempt.detach, over]),
     log: attempt.log,
-    turn: turnOf(request),
+    fence: fenceOf(request),
     claims: attempt.claims,
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     timeoutMs,

@@ -55,7 +55,7 @@ async function reach(
   const shell = parts.nodes.shell(address, {
     // It runs no script that would need a run or a turn.
     runId: 'check',
-    turn: { node: nodeId, time: 0, operation: '-' },
+    fence: { node: nodeId, time: 0, operation: '-' },
     claims: attempt.claims,
     signal: attempt.signal,
     detach: attempt.detach,

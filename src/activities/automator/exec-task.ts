@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../model/json.js';
 import { runId } from '../../model/names.js';
 import { PluginError } from '../../plugins/errors.js';
-import { reachNode, turnOf } from './automator-task.js';
+import { reachNode, fenceOf } from './automator-task.js';
 import type { TaskCall } from '../task-call.js';
 
 /** Carries out EXEC: a user's command, once on the node, over the same transport as scripts. */
@@ -15,7 +15,7 @@ export async function runCommand({ parts, task, request, attempt }: TaskCall): P
     signal: attempt.signal,
     detach: attempt.detach,
     log: attempt.log,
-    turn: turnOf(request),
+    fence: fenceOf(request),
     claims: attempt.claims,
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     timeoutMs,

@@ -32,10 +32,10 @@ export async function awaitHealth(
   const stop = anySignal([attempt.signal, attempt.detach]);
   const end = performance.now() + milliseconds(check.within);
   let said = '';
-  for (let looks = 1; ; looks += 1) {
+  for (let tries = 1; ; tries += 1) {
     attempt.at(`waits for the ${what}`);
     const found = await probeOnce(parts, check, checked, stop);
-    if (found.well) return attempt.log.info(`${what}: passed`, { looks });
+    if (found.well) return attempt.log.info(`${what}: passed`, { tries });
     if (found.why !== said) attempt.log.info(`${what}: not yet, ${found.why}`);
     said = found.why;
     if (performance.now() + milliseconds(check.every) > end) {
@@ -74,7 +74,7 @@ export async function probeOnce(
     if (signal.aborted) stream.on('error', () => undefined).destroy();
     return stream;
   };
-  const look = (): Promise<Found> => {
+  const runProbe = (): Promise<Found> => {
     switch (probe.kind) {
       case 'command':
         return runCommand(checked.shell, probe, timeoutMs);
@@ -85,7 +85,7 @@ export async function probeOnce(
     }
   };
   try {
-    return await untilAborted(look(), signal);
+    return await untilAborted(runProbe(), signal);
   } catch (error) {
     stop.throwIfAborted();
     if (late.aborted) return { well: false, why: `no answer within ${check.timeout} s` };

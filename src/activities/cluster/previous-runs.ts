@@ -38,7 +38,7 @@ async function readEarlier(
   const others: WorkflowRun[] = [];
   for (const other of listed.filter((id) => id !== runId)) {
     const run = await runs.describe(workflowId, other);
-    if (run !== undefined && !isOwnLife(run, own) && !goesOn.includes(run.status)) others.push(run);
+    if (run !== undefined && !isOwnRun(run, own) && !goesOn.includes(run.status)) others.push(run);
   }
   const newestFirst = others.toSorted((one, other) => other.startedAt - one.startedAt);
   const cut = newestFirst.filter(({ status }) => status !== endedByItself);
@@ -51,7 +51,7 @@ function uidsOf(runs: readonly WorkflowRun[]): readonly string[] {
 }
 
 /** The runs that this one continues, and those that a reset cut off, lived for the same cluster. */
-function isOwnLife(run: WorkflowRun, own: WorkflowRun | undefined): boolean {
+function isOwnRun(run: WorkflowRun, own: WorkflowRun | undefined): boolean {
   return (
     own !== undefined &&
     (run.firstRunId === own.firstRunId || (run.clusterUid !== undefined && run.clusterUid === own.clusterUid))

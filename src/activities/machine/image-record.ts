@@ -17,7 +17,7 @@ import { markCommand, markFile, readMarkCommand } from '../../model/machine/load
 import type { RecordView } from '../../model/machine/messages.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
-import { reachNode, turnOf } from '../automator/automator-task.js';
+import { reachNode, fenceOf } from '../automator/automator-task.js';
 import { runId } from '../../model/names.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 
@@ -38,7 +38,7 @@ export async function openShell({ parts, task, request, attempt }: MachineCall):
     signal: attempt.signal,
     detach: attempt.detach,
     log: attempt.log,
-    turn: turnOf(request),
+    fence: fenceOf(request),
     claims: attempt.claims,
     onOutput: () => undefined,
   });

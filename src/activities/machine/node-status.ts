@@ -24,20 +24,20 @@ export const nodeStatus: MachineHandler = async (call) => {
   const record = ssh === 'yes' ? await askRecord(call, notes) : { is: 'unknown' as const };
   const before: Evidence = { ...reached, ...seen, record, notes };
   const { image, logIns: wantsLogIns } = call.request.order;
-  const untold = decideNodeStatus(before, image);
+  const withoutLogIns = decideNodeStatus(before, image);
   // Asked only of an image that is right so far.
   const logIns =
-    wantsLogIns === true && (untold.status === 'READY' || untold.status === 'POST_LOAD')
+    wantsLogIns === true && (withoutLogIns.status === 'READY' || withoutLogIns.status === 'POST_LOAD')
       ? await askLogIns(call, notes)
       : undefined;
-  const told: Evidence = logIns === undefined ? before : { ...before, logIns };
-  const first = decideNodeStatus(told, image);
+  const withLogIns: Evidence = logIns === undefined ? before : { ...before, logIns };
+  const first = decideNodeStatus(withLogIns, image);
   if (first.status !== 'READY') return { status: first };
   // Asked last, for it is the costliest.
   const check = call.request.order.unchecked === true ? undefined : await checkImage(call);
   if (check?.why !== undefined) notes.push(check.why);
   return {
-    status: decideNodeStatus({ ...told, ...(check === undefined ? {} : { check: check.is }) }, image),
+    status: decideNodeStatus({ ...withLogIns, ...(check === undefined ? {} : { check: check.is }) }, image),
   };
 };
 

@@ -19,7 +19,7 @@ export function insist(verb: string, { answer, why }: Outcome): void {
 }
 
 /** A question is asked a few times; still unknown is then a valid answer. */
-export function settle(question: string, knowledge: Knowledge, attempt: number): Knowledge {
+export function settleAnswer(question: string, knowledge: Knowledge, attempt: number): Knowledge {
   if (knowledge.is !== 'unknown' || attempt >= 3) return knowledge;
   throw new PluginError('Retryable', `${question} is not known: ${knowledge.why ?? 'no reason was given'}`, {
     retryAfterMs: askAgainMs,

@@ -35,12 +35,15 @@ export const statusByPlugin: MachineHandler = async (call) => {
   const notes: string[] = [];
   const { image } = call.request.order;
   const seen = await askPower(call, notes);
-  const told = await known(call, notes, (open) => reachByPlugin(open.plugin, open.provider, open.machine), {
-    is: 'unknown' as const,
-  });
-  if (told.why !== undefined) notes.push(told.why);
+  const reached = await known(
+    call,
+    notes,
+    (open) => reachByPlugin(open.plugin, open.provider, open.machine),
+    { is: 'unknown' as const },
+  );
+  if (reached.why !== undefined) notes.push(reached.why);
   const current =
-    told.is === 'yes'
+    reached.is === 'yes'
       ? await known<CurrentReading>(
           call,
           notes,
@@ -51,7 +54,7 @@ export const statusByPlugin: MachineHandler = async (call) => {
   if (current.is === 'unknown' && current.why !== undefined) notes.push(current.why);
   const evidence: Evidence = {
     by: 'plugin',
-    ping: told.is,
+    ping: reached.is,
     ssh: 'unknown',
     ...seen,
     record: readingOf(current),

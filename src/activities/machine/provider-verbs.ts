@@ -10,7 +10,7 @@ import {
   readPower,
   readSize,
 } from '../../schema/machine-answer.js';
-import { insist, settle, whyOf } from './outcomes.js';
+import { insist, settleAnswer, whyOf } from './outcomes.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from './call-provider.js';
 import { probeSsh } from './probe-ssh.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
@@ -71,7 +71,7 @@ export const providerVerbs = {
         why: whyOf(error, call.attempt.signal),
       }));
       return {
-        exists: settle(
+        exists: settleAnswer(
           `whether image ${image.name}@${image.revision} exists`,
           readKnowledge(asked, open.source('imageExists')),
           call.attempt.number,

@@ -12,7 +12,7 @@ import type {
 } from '../../plugins/contract.js';
 import type { AutomatorWithAbilities } from '../../plugins/registry.js';
 import { readAccounts, readKnowledge, readOutcome } from '../../schema/machine-answer.js';
-import { carryOut, reachNode } from '../automator/automator-task.js';
+import { runAutomator, reachNode } from '../automator/automator-task.js';
 import { insist, whyOf } from './outcomes.js';
 import { askProvider } from './call-provider.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
@@ -135,7 +135,7 @@ async function askSystem(
     node,
     run: `${runId(task.taskId, request.run)}.${method}`,
   };
-  return carryOut(parts, opening, async (automator): Promise<unknown> => ask(automator));
+  return runAutomator(parts, opening, async (automator): Promise<unknown> => ask(automator));
 }
 
 function inputOf(call: MachineCall): SystemInput {

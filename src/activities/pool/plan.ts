@@ -184,8 +184,8 @@ function placementOf(
     fields,
     ...(libraryImage === undefined ? {} : { libraryImage }),
   };
-  const told: Json = slots === undefined ? asked : { ...asked, slots };
-  const digest = createHash('sha256').update(stableJson(told)).digest('hex').slice(0, 16);
+  const digested: Json = slots === undefined ? asked : { ...asked, slots };
+  const digest = createHash('sha256').update(stableJson(digested)).digest('hex').slice(0, 16);
   return {
     ...asked,
     ...(launchWithin === undefined ? {} : { launchWithinMs: milliseconds(launchWithin) }),

@@ -22,7 +22,7 @@ export type CarryOut = (
 ) => Promise<TaskOutcome>;
 
 /** Longest wait for machines just created, in ms; slower ones get CONFIRM tasks of their own. */
-const lookMs = 2_000;
+const confirmMs = 2_000;
 
 /**
  * The activities CREATE_BATCH and DELETE_BATCH: tasks of several nodes at once, for a server needs as
@@ -56,7 +56,7 @@ async function carryBatch(
 async function carry(carryOut: CarryOut, action: BatchAction, request: TaskRequest): Promise<BatchResult> {
   try {
     const outcome = await carryOut(action, request);
-    const confirmed = action === 'CREATE' ? await lookAtOnce(carryOut, request, outcome) : undefined;
+    const confirmed = action === 'CREATE' ? await confirmAtOnce(carryOut, request, outcome) : undefined;
     return { outcome, confirmed };
   } catch (error) {
     return endOf(error);
@@ -64,7 +64,7 @@ async function carry(carryOut: CarryOut, action: BatchAction, request: TaskReque
 }
 
 /** CONFIRM for a machine that is ready in a moment. Any other outcome is left to its own task. */
-async function lookAtOnce(
+async function confirmAtOnce(
   carryOut: CarryOut,
   created: TaskRequest,
   { result = {} }: TaskOutcome,
@@ -76,7 +76,7 @@ async function lookAtOnce(
     taskId: taskId({ clusterUid, nodeId, incarnation, action: 'CONFIRM', operation }),
     config: mergePayload(config, result),
   };
-  return carryOut('CONFIRM', request, AbortSignal.timeout(lookMs)).catch(() => undefined);
+  return carryOut('CONFIRM', request, AbortSignal.timeout(confirmMs)).catch(() => undefined);
 }
 
 function endOf(error: unknown): BatchResult {

@@ -27,7 +27,7 @@ export async function confirmMachine(
   const taken = await acceptFromProvider(
     parts,
     request.provider.name,
-    await lookSoon(provider, machine, attempt, budget),
+    await confirmForAWhile(provider, machine, attempt, budget),
     { plugin: plugin.descriptor, action: 'CONFIRM', config: request.config, secrets },
   );
   // Waiting for SSH is not a provider call.
@@ -121,19 +121,19 @@ async function confirmByPlugin(
  * How soon a further look must be due, and for how long looks follow each other within one attempt, in ms.
  */
 const soonMs = 300;
-const lookingMs = 1_500;
+const confirmingMs = 1_500;
 
 /**
  * The first attempt waits for a machine that is about to be ready, because the next attempt begins a second
  * later at the earliest. Later attempts probe once, so that a slow machine occupies no slot.
  */
-async function lookSoon(
+async function confirmForAWhile(
   provider: ProviderCall['provider'],
   machine: ProviderCall['machine'],
   attempt: ProviderCall['attempt'],
   budget: AbortSignal,
 ): ReturnType<ProviderCall['provider']['confirm']> {
-  for (const until = performance.now() + lookingMs; ;) {
+  for (const until = performance.now() + confirmingMs; ;) {
     try {
       return await provider.confirm(machine);
     } catch (error) {

@@ -152,8 +152,8 @@ async function earlierCall(
   task: Task,
   attempt: Attempt,
 ): Promise<number | undefined> {
-  const looks = descriptor.idempotency === 'name' || descriptor.idempotency === 'tag';
-  if (task.taskName !== 'CREATE' || !looks || request.adopt === true) return undefined;
+  const findsEarlier = descriptor.idempotency === 'name' || descriptor.idempotency === 'tag';
+  if (task.taskName !== 'CREATE' || !findsEarlier || request.adopt === true) return undefined;
   if (!attempt.isFirst) return activityInfo().currentAttemptScheduledTimestampMs;
   return request.createBegun === true ? activityInfo().scheduledTimestampMs : resetTime(parts);
 }

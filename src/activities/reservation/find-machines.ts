@@ -26,7 +26,7 @@ export async function findCandidates(
   const names = (wanted.machines ?? (await computers.names())).filter((name) => !than.includes(name));
   const looked = await pLimit(asked).map(names, async (name) => ({
     name,
-    view: await lookAt(computers, name),
+    view: await viewOrReason(computers, name),
   }));
   const judged = looked.map(({ name, view }) => ({
     name,
@@ -61,7 +61,7 @@ export async function findCandidates(
 }
 
 /** The machine; why there is none, or the error of a workflow that does not answer. */
-async function lookAt(
+async function viewOrReason(
   computers: ReservationParts['computers'],
   name: string,
 ): Promise<MachineView | string | Error> {

@@ -15,7 +15,7 @@ const patienceMs = 20_000;
 export async function notify(
   { notify: settings, log }: Pick<ReservationParts, 'notify' | 'log'>,
   notification: ReservationNotification,
-): Promise<{ readonly told: number }> {
+): Promise<{ readonly notified: number }> {
   const { url, command } = settings;
   try {
     if (url !== undefined) await post(url, notification);
@@ -28,7 +28,7 @@ export async function notify(
     log.warn({ notification: notification.id }, why);
     throw ApplicationFailure.retryable(why, 'Retryable');
   }
-  return { told: [url, command].filter((listener) => listener !== undefined).length };
+  return { notified: [url, command].filter((listener) => listener !== undefined).length };
 }
 
 async function post(

@@ -34,7 +34,7 @@ export async function operateMachine(
     const mine = operationOf(view, key);
     if (mine !== undefined && mine.state !== 'running') return endOf(mine);
     if (mine === undefined && view.operation === undefined) {
-      const end = await begin(computers, request, by);
+      const end = await beginOperation(computers, request, by);
       if (end !== undefined) return end;
       continue;
     }
@@ -56,7 +56,7 @@ function operationOf({ operation, history }: MachineView, key: string): MachineO
 }
 
 /** Undefined if the machine accepted it, or another request came first. */
-async function begin(
+async function beginOperation(
   computers: ReservationParts['computers'],
   { machine, intent, holder, key }: OperateMachineRequest,
   by: string,

@@ -79,12 +79,15 @@ export interface StagedFile {
  * @throws CliError Refused where it cannot be written.
  */
 export function stageFile(path: string, text: string): StagedFile {
-  const aside = join(dirname(path), `.${basename(path)}-${process.pid}-${randomBytes(4).toString('hex')}`);
+  const temporary = join(
+    dirname(path),
+    `.${basename(path)}-${process.pid}-${randomBytes(4).toString('hex')}`,
+  );
   const before = statSync(path, { throwIfNoEntry: false });
-  const discard = (): void => rmSync(aside, { force: true });
+  const discard = (): void => rmSync(temporary, { force: true });
   try {
-    writeFileSync(aside, text, { mode: 0o600, flag: 'wx', flush: true });
-    if (before !== undefined) keepRights(aside, before);
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+    if (before !== undefined) keepRights(temporary, before);
   } catch (cause) {
     discard();
     throw new CliError(
@@ -97,16 +100,16 @@ export function stageFile(path: string, text: string): StagedFile {
     path,
     discard,
     commit() {
-      renameSync(aside, path);
+      renameSync(temporary, path);
       syncFolder(dirname(path));
     },
   };
 }
 
-function keepRights(aside: string, { mode, uid, gid }: Stats): void {
-  const own = statSync(aside);
-  if (own.uid !== uid || own.gid !== gid) chownSync(aside, uid, gid);
-  chmodSync(aside, mode & 0o777);
+function keepRights(temporary: string, { mode, uid, gid }: Stats): void {
+  const own = statSync(temporary);
+  if (own.uid !== uid || own.gid !== gid) chownSync(temporary, uid, gid);
+  chmodSync(temporary, mode & 0o777);
 }
 
 function syncFolder(folder: string): void {

@@ -20,7 +20,7 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
     const since = Date.now();
     const { plan = false, queue = false, createOnly = false, acceptMinimum, wait } = options;
     const { name } = written;
-    const unprobed = plan ? await client.look(name) : [];
+    const unprobed = plan ? await client.probe(name) : [];
     // Read once, so that the shown plan is the applied one.
     const spec = await client.resources.pin(written);
     // Only workers know plugins and providers, so their problems are reported before anything is created.

@@ -38,8 +38,8 @@ export function failuresOf(
   { nodes }: ClusterStatus,
   { failures = [] }: Operation,
 ): EndedDocument['failures'] {
-  const standing = failedNodes(nodes).map(({ node, failure }) => ({ nodeId: node, ...failure }));
-  return standing.length > 0 ? standing : failures;
+  const recorded = failedNodes(nodes).map(({ node, failure }) => ({ nodeId: node, ...failure }));
+  return recorded.length > 0 ? recorded : failures;
 }
 
 type Failure = Pick<FailureRecord, 'action' | 'kind' | 'message' | 'at'> & Partial<FailureRecord>;

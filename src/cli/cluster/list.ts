@@ -11,7 +11,7 @@ import type { NodesDocument } from '../../schema/output/status.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatAge } from '../format.js';
 import { requireWorker } from '../session.js';
-import { lookAtQueue } from '../system/pollers.js';
+import { readQueue } from '../system/pollers.js';
 import { isUnattended } from '../system/troubles.js';
 import { verb } from '../verb.js';
 import { clusterVerb } from './cluster-verb.js';
@@ -82,7 +82,7 @@ async function unattendedSites(temporal: Client, { site, origins, providers }: C
       .toSorted()
       .map(async (name) => ({
         name,
-        queue: await lookAtQueue(connection, options.namespace, siteQueue(name), 'activities'),
+        queue: await readQueue(connection, options.namespace, siteQueue(name), 'activities'),
       })),
   );
   return views.filter(({ queue }) => isUnattended(queue, Date.now())).map(({ name }) => name);

@@ -38,7 +38,7 @@ function abandon(name: string, node: string): NextStep {
 }
 
 /** Steps for nodes that the last operation went on without, and for each kind of drift. */
-function atRest({ name, nodes, looks, history, locked }: ClusterStatus, now: number): readonly NextStep[] {
+function atRest({ name, nodes, checks, history, locked }: ClusterStatus, now: number): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
     stepsOf: (node: string, services: readonly string[]) => readonly NextStep[],
@@ -50,7 +50,7 @@ function atRest({ name, nodes, looks, history, locked }: ClusterStatus, now: num
     [
       ...(state === 'ready' && checkedAt !== undefined ? [{ at: checkedAt }] : []),
       ...Object.values(health),
-    ].some((one) => isStale(one, now, looks.every)),
+    ].some((one) => isStale(one, now, checks.every)),
   );
   const missing = nodes.find(({ failure }) => failure !== undefined);
   return [

@@ -63,7 +63,7 @@ export async function operate(
 ): Promise<Outcome> {
   const { client, output } = session;
   if (plan) {
-    const unprobed = intent.kind === 'rollback' ? await client.look(name) : [];
+    const unprobed = intent.kind === 'rollback' ? await client.probe(name) : [];
     return { name, intent, preview: withWarnings(await previewOperation(session, name, intent), unprobed) };
   }
   const since = Date.now();

@@ -60,7 +60,7 @@ export function printStatus(
 
 export function printNodes(
   output: Output,
-  { nodes, looks: { every } }: Pick<ClusterStatus, 'nodes' | 'looks'>,
+  { nodes, checks: { every } }: Pick<ClusterStatus, 'nodes' | 'checks'>,
   now: number,
 ): void {
   if (nodes.length === 0) {

@@ -13,8 +13,8 @@ import type { ServerOptions } from '../configuration.js';
 import type { Output } from '../output.js';
 import { describeError } from '../report-error.js';
 import { requireWorker, type Session } from '../session.js';
-import { lookAtDeliveries } from '../system/deliveries.js';
-import { lookAtServer } from '../system/server-view.js';
+import { readDeliveries } from '../system/deliveries.js';
+import { readServer } from '../system/server-view.js';
 import { findTroubles } from '../system/troubles.js';
 import { formatAge, formatMoment } from '../format.js';
 import { verb } from '../verb.js';
@@ -38,12 +38,12 @@ export const status = verb(
     const described = await describeLatest(session, name);
     if (look === true && described.ended === undefined) {
       await requireWorker(session);
-      await session.client.look(name);
+      await session.client.probe(name);
     }
     const found = await askWorkers(session, name);
     if (watch && !(found instanceof HeddleError)) return follow(session, found);
-    const server = await lookAtServer(session.temporal, name);
-    const deliveries = await lookAtDeliveries(session.temporal, described.uid);
+    const server = await readServer(session.temporal, name);
+    const deliveries = await readDeliveries(session.temporal, described.uid);
     const known = { described, server, troubles: findTroubles(server, Date.now()), deliveries };
     return found instanceof HeddleError ? { ...known, error: found } : { ...known, found };
   },

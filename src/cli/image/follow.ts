@@ -6,7 +6,7 @@ import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { formatDuration } from '../format.js';
 import type { Session } from '../session.js';
-import { lookAtWorkflows } from '../system/server-view.js';
+import { readWorkflows } from '../system/server-view.js';
 import { untilInterrupted } from '../waiting.js';
 import { waitKey, waitsOf } from './waits.js';
 
@@ -79,7 +79,7 @@ function openWaits(
 ): () => Promise<readonly string[]> {
   return async () => {
     try {
-      const server = await lookAtWorkflows(temporal, [imageWorkflowId(name)], `image ${name}`);
+      const server = await readWorkflows(temporal, [imageWorkflowId(name)], `image ${name}`);
       return waitsOf(view(), server, Date.now());
     } catch {
       // The wait itself reports a server that does not answer.

@@ -4,7 +4,7 @@ import { machineWorkflowId } from '../../model/names.js';
 import { printAccess } from '../access-text.js';
 import { exitCodes } from '../errors.js';
 import { untilInterrupted } from '../waiting.js';
-import { lookAtWorkflows } from '../system/server-view.js';
+import { readWorkflows } from '../system/server-view.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
 import type { Shown } from '../verb.js';
@@ -42,7 +42,7 @@ export async function finish(
     `operation ${operation} of machine ${name}`,
     next,
     {
-      look: () => lookAtWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`),
+      view: () => readWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`),
       more: next,
       onChange: (text) => {
         if (text !== undefined) output.line(text);

@@ -4,7 +4,7 @@ import { formatImageRef } from '../../model/machine/image.js';
 import { filteredOut } from '../../model/machine/selection.js';
 import { machineWorkflowId } from '../../model/names.js';
 import type { ServerOptions } from '../configuration.js';
-import { lookAtWorkflows } from '../system/server-view.js';
+import { readWorkflows } from '../system/server-view.js';
 import { printTroubles } from '../cluster/status-text.js';
 import { findTroubles } from '../system/troubles.js';
 import { formatMoment } from '../format.js';
@@ -19,7 +19,7 @@ export const show = verb(
   async ({ client, temporal }, name: string, _options: ServerOptions) => {
     const machine = await client.machines.show(name);
     if (machine.operation === undefined) return { machine, troubles: [] };
-    const server = await lookAtWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`);
+    const server = await readWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`);
     return { machine, troubles: findTroubles(server, Date.now()) };
   },
   {

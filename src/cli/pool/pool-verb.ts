@@ -2,7 +2,7 @@ import { HeddleError } from '../../client/errors.js';
 import { listPools } from '../../client/list.js';
 import { PoolClient } from '../../client/pool/pool-client.js';
 import { poolWorkflowId } from '../../model/names.js';
-import { lookAtWorkflows } from '../system/server-view.js';
+import { readWorkflows } from '../system/server-view.js';
 import { findTroubles } from '../system/troubles.js';
 import type { Session } from '../session.js';
 import { verb, type Shown } from '../verb.js';
@@ -61,7 +61,7 @@ function isGone(error: unknown): boolean {
 /** The error, with what keeps the pool from an answer if that is it. */
 export async function withTroubles({ temporal }: Session, name: string, error: unknown): Promise<unknown> {
   if (!(error instanceof HeddleError) || error.code !== 'NoWorker') return error;
-  const view = await lookAtWorkflows(temporal, [poolWorkflowId(name)], `pool ${name}`).catch(() => undefined);
+  const view = await readWorkflows(temporal, [poolWorkflowId(name)], `pool ${name}`).catch(() => undefined);
   const troubles = view === undefined ? [] : findTroubles(view, Date.now());
   if (troubles.length === 0) return error;
   const stuck = troubles.map(({ text }) => `stuck: ${text}`).join('\n');

@@ -1,6 +1,6 @@
 import type { PoolClient } from '../../client/pool/pool-client.js';
 import { poolWorkflowId } from '../../model/names.js';
-import { lookAtWorkflow } from '../system/server-view.js';
+import { readWorkflow } from '../system/server-view.js';
 import type { Session } from '../session.js';
 
 /** The last failures of tasks that are being tried again, by node. */
@@ -8,7 +8,7 @@ export async function failuresOf(
   { temporal }: Session,
   { name }: PoolClient,
 ): Promise<ReadonlyMap<string, string>> {
-  const { activities } = await lookAtWorkflow(temporal, poolWorkflowId(name));
+  const { activities } = await readWorkflow(temporal, poolWorkflowId(name));
   return new Map(
     activities.flatMap(({ nodeId, attempt, failure }) =>
       nodeId === undefined || failure === undefined || failure.kind === 'NotReady'

@@ -4,7 +4,7 @@ import { deliveryWorkflowType } from '../../model/names.js';
 import type { DeliveryView } from '../../schema/output/status.js';
 import { decodeFailure } from '../../client/decode-history.js';
 import { timeText } from '../format.js';
-import { lookAtWorkflow } from './server-view.js';
+import { readWorkflow } from './server-view.js';
 
 /** How many deliveries are shown. */
 const shown = 10;
@@ -12,7 +12,7 @@ const shown = 10;
 const running = 1;
 
 /** Deliveries of a cluster's events to webhooks that are under way or were given up, the newest first. */
-export async function lookAtDeliveries(
+export async function readDeliveries(
   client: Client,
   clusterUid: string | undefined,
 ): Promise<readonly DeliveryView[]> {
@@ -32,17 +32,17 @@ export async function lookAtDeliveries(
       const [event = '', webhook = ''] = id.split('/').slice(2);
       const view = { id, event, webhook, since: timeText(startTime) };
       return status === running
-        ? { ...view, ...(await lookAtAttempt(client, id)) }
+        ? { ...view, ...(await readAttempt(client, id)) }
         : { ...view, state: 'given up' as const, failure: await readEnd(client, id) };
     }),
   );
 }
 
-async function lookAtAttempt(
+async function readAttempt(
   client: Client,
   id: string,
 ): Promise<Pick<DeliveryView, 'state' | 'attempt' | 'failure'>> {
-  const { activities } = await call(client, id, () => lookAtWorkflow(client, id));
+  const { activities } = await call(client, id, () => readWorkflow(client, id));
   const [{ attempt, failure } = { attempt: 1 }] = activities;
   return { state: 'under way', attempt, failure: failure?.message };
 }

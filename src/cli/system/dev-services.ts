@@ -73,7 +73,7 @@ async function startCluster({ client, isLocal, say, signal }: Starting, name: st
   const { operation: earlier } = await client.summary(name);
   // What it started before the power cut is down, too.
   if (earlier?.state === 'running') await client.waitFor(name, earlier.id, { signal, patienceMs: Infinity });
-  await client.look(name);
+  await client.probe(name);
   const status = await client.status(name);
   const down = status.nodes.filter((node) => node.drift?.seen === 'rebooted' && isLocal(node));
   const spec = await client.spec(name);

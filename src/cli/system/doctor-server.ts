@@ -20,7 +20,7 @@ import {
 import { buildLines, type LoadedPlugin } from '../../model/worker-identity.js';
 import { openKeys } from '../configuration.js';
 import { fail, ok, skipped, warn, type Finding } from './doctor-local.js';
-import { lookAtQueue } from './pollers.js';
+import { readQueue } from './pollers.js';
 import { messageOf } from '../report-error.js';
 import { formatAge, formatCount } from '../format.js';
 import { protoMs } from '../../client/proto-time.js';
@@ -134,7 +134,7 @@ async function checkQueue(
   tasks: QueueTasks,
 ): Promise<Finding> {
   const check = 'workers';
-  const { workers, last } = await ask(connection, () => lookAtQueue(connection, namespace, queue, tasks));
+  const { workers, last } = await ask(connection, () => readQueue(connection, namespace, queue, tasks));
   const what = `queue ${queue} (${tasks})`;
   if (last === undefined) return fail(check, `no worker polls ${what}`, 'heddle worker');
   const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;

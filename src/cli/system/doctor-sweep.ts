@@ -7,7 +7,7 @@ import { formatAge } from '../format.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 
 const check = 'sweep';
-const look = 'heddle leaks';
+const leaksCommand = 'heddle leaks';
 
 /** Does the sweep look, can it read all, and what did it find? */
 export async function checkSweep(open: () => Client, now: number): Promise<Finding> {
@@ -37,20 +37,20 @@ export function judgeSweep(
   if (now - Date.parse(at) > 3 * everyMs)
     return warn(check, `the last pass ended ${ago}, although there should be more`, 'heddle leaks --look');
   if (refused.length > 0)
-    return warn(check, `refused to delete ${ago}: ${refused.map(cleanLine).join('; ')}`, look);
+    return warn(check, `refused to delete ${ago}: ${refused.map(cleanLine).join('; ')}`, leaksCommand);
   const failed = deleted.filter((leak) => leak.failed !== undefined);
   if (failed[0] !== undefined)
     return warn(
       check,
       `could not delete ${failed.length} of what no cluster has: ${cleanLine(failed[0].failed ?? '')}`,
-      look,
+      leaksCommand,
     );
   const left = accounts.reduce((sum, { leaks }) => sum + leaks, 0);
   if (left > 0)
     return warn(
       check,
       `${left} ${left === 1 ? 'orphaned machine' : 'orphaned machines'}, as of ${ago}`,
-      look,
+      leaksCommand,
     );
   return ok(check, `no machine without a cluster, as of ${ago}`);
 }

@@ -7,7 +7,7 @@ import type { ServerLocation } from '../../server/check.js';
 import { openConnection } from '../../server/connect.js';
 
 /** The workers that poll a queue. */
-export async function lookAtQueue(
+export async function readQueue(
   connection: ConnectionLike,
   namespace: string,
   queue: string,

@@ -13,7 +13,7 @@ import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
 import { timeText } from '../format.js';
 import { protoMs } from '../../client/proto-time.js';
-import { lookAtQueue } from './pollers.js';
+import { readQueue } from './pollers.js';
 import { messageOf } from '../report-error.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
@@ -27,8 +27,8 @@ const heartbeatTimeout = 4;
 const patienceMs = 3_000;
 
 /** @throws HeddleError NotFound, NoServer. */
-export async function lookAtServer(client: Client, cluster: string): Promise<ServerView> {
-  return lookAtWorkflows(
+export async function readServer(client: Client, cluster: string): Promise<ServerView> {
+  return readWorkflows(
     client,
     await call(client, `workflows of ${cluster}`, () => workflowsOf(client, cluster)),
     `cluster ${cluster}`,
@@ -36,25 +36,25 @@ export async function lookAtServer(client: Client, cluster: string): Promise<Ser
 }
 
 /** The same of any workflows; `subject` is what people call them. @throws HeddleError NotFound, NoServer. */
-export async function lookAtWorkflows(
+export async function readWorkflows(
   client: Client,
   ids: readonly string[],
   subject: string,
 ): Promise<ServerView> {
-  const found = await Promise.all(ids.map((id) => call(client, subject, () => lookAtWorkflow(client, id))));
+  const found = await Promise.all(ids.map((id) => call(client, subject, () => readWorkflow(client, id))));
   const activities = found.flatMap((one) => one.activities);
   const { namespace } = client.options;
-  const lookAt = (queue: string, tasks: QueueTasks): Promise<QueueView> =>
-    call(client, `queue ${queue}`, () => lookAtQueue(client.connection, namespace, queue, tasks));
+  const read = (queue: string, tasks: QueueTasks): Promise<QueueView> =>
+    call(client, `queue ${queue}`, () => readQueue(client.connection, namespace, queue, tasks));
   const names = new Set(activities.flatMap(({ queue }) => queue ?? []));
   const queues = await Promise.all([
-    lookAt(workflowQueue, 'workflows'),
-    ...[...names].map((queue) => lookAt(queue, 'activities')),
+    read(workflowQueue, 'workflows'),
+    ...[...names].map((queue) => read(queue, 'activities')),
   ]);
   return { workflows: found.map(({ workflow }) => workflow), activities, queues };
 }
 
-export async function lookAtWorkflow(
+export async function readWorkflow(
   client: Client,
   id: string,
 ): Promise<{ readonly workflow: WorkflowView; readonly activities: readonly ActivityView[] }> {

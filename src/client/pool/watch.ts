@@ -3,13 +3,13 @@ import type { RequestsWanted } from '../../model/pool/messages.js';
 import type { RequestsPage, RequestView } from '../../model/pool/view.js';
 
 /** Wait between two looks, in ms: short at first, since many nodes are there soon, and longer when nothing happens. */
-const firstLookMs = 20;
-const lastLookMs = 500;
+const firstPollMs = 20;
+const longestPollMs = 500;
 /** Looks until the wait grows, and by how much with each. */
-const quickLooks = 10;
+const quickPolls = 10;
 const growth = 1.2;
 
-export type Look = (wanted: RequestsWanted) => Promise<RequestsPage>;
+export type ReadRequests = (wanted: RequestsWanted) => Promise<RequestsPage>;
 
 interface Waiting {
   readonly resolve: (request: RequestView) => void;
@@ -18,17 +18,17 @@ interface Waiting {
 
 /** Waits for many requests of one pool with one question at a time. */
 export class Watch {
-  readonly #look: Look;
+  readonly #read: ReadRequests;
   readonly #waiting = new Map<string, Waiting[]>();
   /** Requests that were not queried yet; the others are queried by what changed. */
   readonly #fresh = new Set<string>();
   #version: number | undefined;
   #looking = false;
-  #pauseMs = firstLookMs;
-  #quickLooks = quickLooks;
+  #pauseMs = firstPollMs;
+  #quickPolls = quickPolls;
 
-  constructor(look: Look) {
-    this.#look = look;
+  constructor(read: ReadRequests) {
+    this.#read = read;
   }
 
   /** Resolves when the request is fulfilled, has failed, or is over. */
@@ -48,8 +48,8 @@ export class Watch {
   }
 
   #lookSoon(): void {
-    this.#pauseMs = firstLookMs;
-    this.#quickLooks = quickLooks;
+    this.#pauseMs = firstPollMs;
+    this.#quickPolls = quickPolls;
   }
 
   async #keepLooking(): Promise<void> {
@@ -59,8 +59,8 @@ export class Watch {
       await pause(this.#pauseMs);
       const settled = await this.#probeOnce();
       if (settled > 0) this.#lookSoon();
-      else if (this.#quickLooks > 0) this.#quickLooks -= 1;
-      else this.#pauseMs = Math.min(lastLookMs, this.#pauseMs * growth);
+      else if (this.#quickPolls > 0) this.#quickPolls -= 1;
+      else this.#pauseMs = Math.min(longestPollMs, this.#pauseMs * growth);
     }
     this.#version = undefined;
     this.#looking = false;
@@ -70,7 +70,7 @@ export class Watch {
     const before = this.#waiting.size;
     try {
       if (this.#version !== undefined && this.#waiting.size > this.#fresh.size) {
-        const { version, requests } = await this.#look({ since: this.#version });
+        const { version, requests } = await this.#read({ since: this.#version });
         this.#take(requests);
         this.#version = version;
       }
@@ -83,7 +83,7 @@ export class Watch {
 
   /** By their ids: they may have changed before the last change that is known. */
   async #lookAtFresh(ids: readonly string[]): Promise<void> {
-    const { version, requests } = await this.#look({ ids });
+    const { version, requests } = await this.#read({ ids });
     this.#version ??= version;
     for (const id of ids) this.#fresh.delete(id);
     this.#take(requests);

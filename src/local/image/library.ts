@@ -38,7 +38,7 @@ const partsOf: Readonly<Record<KindName, readonly string[]>> = {
 
 /** An image that was sent, unpacked and not in the library yet. */
 export interface Received {
-  readonly aside: string;
+  readonly received: string;
   readonly kind: KindName;
   readonly sizeBytes: number;
 }
@@ -88,18 +88,22 @@ export class Library {
 
   /** Copies a disk's parts into a temporary folder and renames it at the end. */
   async capture(disk: string, facts: Omit<ImageFacts, 'sizeBytes' | 'createdAt'>): Promise<ImageFacts> {
-    const aside = join(this.folder, `.new-${facts.image}`);
-    await rm(aside, { recursive: true, force: true });
-    makePrivateFolder(aside);
+    const received = join(this.folder, `.new-${facts.image}`);
+    await rm(received, { recursive: true, force: true });
+    makePrivateFolder(received);
     try {
       for (const part of partsOf[facts.kind])
-        await copyPart(facts.kind === 'directory' ? disk : join(disk, part), join(aside, part), facts.kind);
-      const whole = { ...facts, sizeBytes: await sizeOf(aside), createdAt: new Date().toISOString() };
-      writeJsonFile(join(aside, 'image.json'), whole);
-      await rename(aside, join(this.folder, facts.image));
+        await copyPart(
+          facts.kind === 'directory' ? disk : join(disk, part),
+          join(received, part),
+          facts.kind,
+        );
+      const whole = { ...facts, sizeBytes: await sizeOf(received), createdAt: new Date().toISOString() };
+      writeJsonFile(join(received, 'image.json'), whole);
+      await rename(received, join(this.folder, facts.image));
       return whole;
     } catch (error) {
-      await rm(aside, { recursive: true, force: true });
+      await rm(received, { recursive: true, force: true });
       throw error;
     }
   }
@@ -115,29 +119,29 @@ export class Library {
    * `take`; nothing of an incomplete archive remains.
    */
   async receive(image: string, archive: Readable, isCompressed: boolean): Promise<Received> {
-    const aside = join(this.folder, `.new-${image}.${randomUUID()}`);
-    makePrivateFolder(aside);
+    const received = join(this.folder, `.new-${image}.${randomUUID()}`);
+    makePrivateFolder(received);
     try {
-      await unpackInto(aside, archive, isCompressed);
-      const kind = kindNames.find((name) => partsOf[name].every((part) => existsSync(join(aside, part))));
+      await unpackInto(received, archive, isCompressed);
+      const kind = kindNames.find((name) => partsOf[name].every((part) => existsSync(join(received, part))));
       if (kind === undefined)
         throw new Error(
           `it holds neither ${kindNames.map((name) => partsOf[name].join(', ')).join(' nor ')}`,
         );
-      return { aside, kind, sizeBytes: await sizeOf(aside) };
+      return { received, kind, sizeBytes: await sizeOf(received) };
     } catch (error) {
-      rmSync(aside, { recursive: true, force: true });
+      rmSync(received, { recursive: true, force: true });
       throw error;
     }
   }
 
   take(
-    { aside, kind, sizeBytes }: Received,
+    { received, kind, sizeBytes }: Received,
     image: string,
     { token, tags }: Pick<ImageFacts, 'token' | 'tags'>,
   ): void {
     try {
-      writeJsonFile(join(aside, 'image.json'), {
+      writeJsonFile(join(received, 'image.json'), {
         image,
         kind,
         base: hostImage,
@@ -146,22 +150,22 @@ export class Library {
         sizeBytes,
         createdAt: new Date().toISOString(),
       } satisfies ImageFacts);
-      renameSync(aside, join(this.folder, image));
+      renameSync(received, join(this.folder, image));
     } catch (error) {
-      rmSync(aside, { recursive: true, force: true });
+      rmSync(received, { recursive: true, force: true });
       throw error;
     }
   }
 
-  refuse({ aside }: Received): void {
-    rmSync(aside, { recursive: true, force: true });
+  refuse({ received }: Received): void {
+    rmSync(received, { recursive: true, force: true });
   }
 
   /** Removes an image at once. An interrupted removal leaves a folder whose name is not an image's. */
   remove(image: string): void {
-    const aside = join(this.folder, `.old-${image}`);
-    renameSync(join(this.folder, image), aside);
-    rmSync(aside, { recursive: true, force: true });
+    const removed = join(this.folder, `.old-${image}`);
+    renameSync(join(this.folder, image), removed);
+    rmSync(removed, { recursive: true, force: true });
   }
 }
 

@@ -32,11 +32,11 @@ export interface Kind {
 export async function makeDisk(folder: string, build: (disk: string) => Promise<void>): Promise<string> {
   const disk = join(folder, 'disk');
   if (existsSync(disk)) return disk;
-  const aside = `${disk}.new`;
-  rmSync(aside, { recursive: true, force: true });
-  mkdirSync(aside, { mode: 0o700 });
-  await build(aside);
-  renameSync(aside, disk);
+  const temporary = `${disk}.new`;
+  rmSync(temporary, { recursive: true, force: true });
+  mkdirSync(temporary, { mode: 0o700 });
+  await build(temporary);
+  renameSync(temporary, disk);
   return disk;
 }
 

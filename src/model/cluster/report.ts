@@ -49,7 +49,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
     ...(state.spec?.lock === true ? { locked: true as const } : {}),
     ...readersOf(state),
     stopped: state.stopped,
-    looks: { ...state.looks, ...(every === undefined ? {} : { every }) },
+    checks: { ...state.checks, ...(every === undefined ? {} : { every }) },
     plugins: state.plugins,
     ...(Object.keys(state.groups).length === 0
       ? {}

@@ -59,7 +59,7 @@ export interface ClusterState extends NodesState {
   /** Gates and batch slots of the operation under way. */
   readonly coordination?: Coordination;
   /** Looks at the machines of a cluster at rest: how many were asked for, how many were taken. */
-  readonly looks: { readonly asked: number; readonly done: number };
+  readonly checks: { readonly asked: number; readonly done: number };
   /** The node that another workflow works on. */
   readonly lease?: NodeLease;
   /** Asked for and not begun, in order. */

@@ -34,7 +34,7 @@ export interface ClusterStatus {
    * How many probes of the machines were requested, and how many are done; the interval of periodic probes in
    * seconds, if there are any.
    */
-  readonly looks: { readonly asked: number; readonly done: number; readonly every?: number };
+  readonly checks: { readonly asked: number; readonly done: number; readonly every?: number };
   /** The plugins that the spec uses, as they were when it was planned last. */
   readonly plugins?: PluginPins;
   /** The workflows that carry the nodes beyond the first of a large cluster. */

@@ -4,7 +4,7 @@ import { formatImageRef, isSameImage, type ImageRef } from './image.js';
 import type { MachineStateName } from './transitions.js';
 
 /** Result of one check. Each part is absent if unknown. */
-export interface Look {
+export interface Observation {
   /** Whether the provider has the machine. */
   readonly there: Known;
   readonly power: Power;
@@ -18,10 +18,10 @@ export const readingsThreshold = 2;
 const mostTries = 3;
 
 /** Records a check. Unknown parts neither add to a drift nor end it. */
-export function noteReadings(machine: MachineState, look: Look, at: string): readonly Drift[] {
+export function noteReadings(machine: MachineState, observation: Observation, at: string): readonly Drift[] {
   return driftKinds.flatMap((kind): readonly Drift[] => {
     const before = machine.drift?.find((drift) => drift.kind === kind);
-    const reading = readings[kind](machine, look);
+    const reading = readings[kind](machine, observation);
     if (reading === 'unknown') return before === undefined ? [] : [before];
     if (reading === 'right') return [];
     const same = before?.found === reading.found && before.expected === reading.expected;
@@ -55,7 +55,7 @@ export function noteTry(drift: readonly Drift[], kind: DriftKind): readonly Drif
 
 type Reading = 'right' | 'unknown' | { readonly expected: string; readonly found: string };
 
-const readings: Readonly<Record<DriftKind, (machine: MachineState, look: Look) => Reading>> = {
+const readings: Readonly<Record<DriftKind, (machine: MachineState, observation: Observation) => Reading>> = {
   gone: (_machine, { there }) =>
     there === 'unknown' ? 'unknown' : there === 'yes' ? 'right' : { expected: 'there', found: 'gone' },
   power: ({ keepsOff }, { there, power }) => {

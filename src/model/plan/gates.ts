@@ -24,7 +24,7 @@ export function linkGates(kinds: readonly DraftKind[], desired: Desired): Linked
       ...gatesOf(step, desired, addresses),
       ...(index === 0 ? drainGates(kind, desired) : []),
     ]);
-    return onceEach(beforeTurns(kind.chain, wanted), (gate) => (counts[gate] ?? 0) > 0);
+    return onceEach(beforeBatches(kind.chain, wanted), (gate) => (counts[gate] ?? 0) > 0);
   });
   const used = new Set(waits.flat(2));
   const linked = kinds.map((kind, k) => ({
@@ -60,7 +60,7 @@ function linkStep(
  * The first step in a batch waits for everything the batch's steps wait for: a node that holds a batch slot
  * never waits for others.
  */
-function beforeTurns(
+function beforeBatches(
   chain: readonly DraftStep[],
   waits: readonly (readonly string[])[],
 ): readonly (readonly string[])[] {

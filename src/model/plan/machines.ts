@@ -46,13 +46,13 @@ export function isLost(seen: Drift | undefined): seen is keyof typeof lost {
  * A machine that came up again, or has another address, is confirmed once more; what a reboot ended is
  * started again.
  */
-export interface Look {
+export interface Unconfirmed {
   readonly facts: PlannedFacts;
   /** Present when CONFIRM is to be done again. */
   readonly why?: string;
 }
 
-export function probeAgain(input: PlanningInput, facts: PlannedFacts): Look {
+export function probeAgain(input: PlanningInput, facts: PlannedFacts): Unconfirmed {
   const { seen, CONFIRM: _confirmed, ...unconfirmed } = facts;
   if (seen === 'moved' && repairOf(input).moved === 'confirm')
     return { facts: unconfirmed, why: 'its machine has another address' };

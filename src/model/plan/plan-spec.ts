@@ -101,9 +101,9 @@ function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSumm
         chain: followPeers(desired, summary, services),
       }),
     ];
-  const look = probeAgain(input, facts);
-  const up = buildUp(input, desired, { ...summary, facts: look.facts });
-  const chain = [...explained(up, facts, look.why), ...removeServices(desired, facts, services)];
+  const unconfirmed = probeAgain(input, facts);
+  const up = buildUp(input, desired, { ...summary, facts: unconfirmed.facts });
+  const chain = [...explained(up, facts, unconfirmed.why), ...removeServices(desired, facts, services)];
   return [
     ...left,
     ...draft({

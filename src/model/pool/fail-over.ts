@@ -3,7 +3,7 @@ import { offerKey, openLedger, take, type CapacityLedger } from './capacity-ledg
 import { costOf, fitIn, isAvoided, refusalOf } from './fit.js';
 import { lacksImage } from './library.js';
 import type { PoolNode } from './node.js';
-import { noteFailure, requestsOf, rest } from './outcome.js';
+import { noteFailure, requestsOf, backOffOffer } from './outcome.js';
 import { mayReplaceOne, openForReplacing, replaceOne } from './replace-one.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';
@@ -38,7 +38,7 @@ export function failOver(pool: PoolState, now: number): void {
     const why = isAccepted ? 'took too long to boot' : 'was not accepted by its provider in time';
     noteFailure(pool, node, `${id} ${why}`, now);
     // From here on the label is avoided there: what the ledgers show as idle there is not taken.
-    rest(pool, node, now, leastRestMs);
+    backOffOffer(pool, node, now, leastRestMs);
     slow.push(node);
     if (!isAccepted) deleteNode(pool, id, why, now);
     else if (!movesAlone) for (const request of requestsOf(pool, node)) resumeNode(pool, request, now);

@@ -37,9 +37,9 @@ export function lacksImage(
 ): string | undefined {
   const { libraryImage, provider } = placements[providerPool]?.[label] ?? {};
   if (libraryImage === undefined || provider === undefined) return undefined;
-  const news = library?.[libraryImage];
-  if (news?.offers[provider] !== undefined) return undefined;
-  return news === undefined || news.gone === true
+  const update = library?.[libraryImage];
+  if (update?.offers[provider] !== undefined) return undefined;
+  return update === undefined || update.gone === true
     ? `there is no image ${libraryImage}`
     : `image ${libraryImage} has no ready version at ${provider}`;
 }
@@ -75,13 +75,14 @@ export function hasLostItsImage(pool: PoolState, { id, providerPool, label }: Po
 }
 
 /** Takes over what an image says of itself; false when it is known, or of no interest. */
-export function noteImageUpdate(pool: PoolState, news: ImageUpdate): boolean {
-  if (!librariesOf(pool).includes(news.image) || !isNewer(news, pool.library?.[news.image])) return false;
-  pool.library = { ...pool.library, [news.image]: news };
+export function noteImageUpdate(pool: PoolState, update: ImageUpdate): boolean {
+  if (!librariesOf(pool).includes(update.image) || !isNewer(update, pool.library?.[update.image]))
+    return false;
+  pool.library = { ...pool.library, [update.image]: update };
   // What failed with the version before may work with this one.
   for (const [name, offers] of Object.entries(pool.placements)) {
     for (const [label, { libraryImage }] of Object.entries(offers))
-      if (libraryImage === news.image) delete pool.resting[`${name}/${label}`];
+      if (libraryImage === update.image) delete pool.resting[`${name}/${label}`];
   }
   return true;
 }

@@ -83,7 +83,7 @@ export function launchFailed(
     const leaves = kind === 'Quota' || pool.requests[request]?.declined[node.providerPool] !== undefined;
     if (!replaceOne(pool, node, { leaves, now })) resumeNode(pool, request, now);
   }
-  if (requests.size === 0) rest(pool, node, now);
+  if (requests.size === 0) backOffOffer(pool, node, now);
   for (const slice of node.slots === undefined ? [] : slicesOf(pool, id)) dropNode(pool, slice, now);
   changePoolNode(pool, id, ({ request: _request, tenant: _tenant, ...before }) => before);
   // Refused before anything was made: there is nothing to delete.
@@ -92,7 +92,12 @@ export function launchFailed(
 }
 
 /** No more machines of the label are made there ahead of requests for a time that grows. */
-export function rest(pool: PoolState, { providerPool, label }: PoolNode, now: number, leastMs = 0): void {
+export function backOffOffer(
+  pool: PoolState,
+  { providerPool, label }: PoolNode,
+  now: number,
+  leastMs = 0,
+): void {
   const key = offerKey(providerPool, label);
   const failures = (pool.resting[key]?.failures ?? 0) + 1;
   const restMs = Math.max(leastMs, Math.min(10 * 60_000, 2_500 * 2 ** failures));

@@ -11,7 +11,7 @@ import {
   type StepName,
 } from './state.js';
 import { patienceMs } from './steps.js';
-import { tell } from './notification.js';
+import { withNotification } from './notification.js';
 
 export interface StepEnd {
   readonly step: StepName;
@@ -160,7 +160,7 @@ function afterFailure(
           }),
         );
       }
-      return giveUp(state, noted, { ...assignment, stage: 'free' }, why);
+      return giveUpMachine(state, noted, { ...assignment, stage: 'free' }, why);
     case 'load':
       // The silence may end, and there is no other machine.
       if (
@@ -174,9 +174,9 @@ function afterFailure(
           withAssignment(noted, { ...assignment, tries: assignment.tries + 1, notBefore: now + 10_000, why }),
         );
       }
-      return giveUp(state, noted, isGone ? { ...assignment, stage: 'free' } : assignment, why);
+      return giveUpMachine(state, noted, isGone ? { ...assignment, stage: 'free' } : assignment, why);
     case 'reserve':
-      return giveUp(state, noted, isGone ? { ...assignment, stage: 'free' } : assignment, why);
+      return giveUpMachine(state, noted, isGone ? { ...assignment, stage: 'free' } : assignment, why);
     case 'log in':
       return withReservation(state, withAssignment(withoutLogInRequest(noted), { ...assignment, why }));
     case 'extend':
@@ -216,7 +216,7 @@ function afterFailure(
 }
 
 /** Continues the reservation with another machine if there is one, and releases this one. */
-function giveUp(
+function giveUpMachine(
   state: ReservationsState,
   reservation: Reservation,
   assignment: Assignment,
@@ -237,10 +237,10 @@ function attention(
   text: string,
   now: number,
 ): ReservationsState {
-  return tell(withReservation(state, reservation), 'attention', reservation, text, now);
+  return withNotification(withReservation(state, reservation), 'attention', reservation, text, now);
 }
 
 /** The user asks again. */
-function withoutLogInRequest({ logInRequested: _entering, ...reservation }: Reservation): Reservation {
+function withoutLogInRequest({ logInRequested: _logInRequested, ...reservation }: Reservation): Reservation {
   return reservation;
 }

@@ -9,7 +9,7 @@ import {
   isoOf,
 } from './state.js';
 import { cutText } from '../carried.js';
-import { tell } from './notification.js';
+import { withNotification } from './notification.js';
 
 /** Everything that follows from the present time and from ended steps. */
 export function applyTime(state: ReservationsState, now: number): ReservationsState {
@@ -39,11 +39,23 @@ function advance(state: ReservationsState, reservation: Reservation, now: number
     active.every(({ stage }) => stage === 'placed')
   ) {
     const ready = withNote({ ...reservation, readyAt: now }, now, 'ready');
-    return tell(withReservation(state, ready), 'ready', ready, `${id} is ready until ${isoOf(to)}`, now);
+    return withNotification(
+      withReservation(state, ready),
+      'ready',
+      ready,
+      `${id} is ready until ${isoOf(to)}`,
+      now,
+    );
   }
   if (readyAt !== undefined && reminded === undefined && now >= to - settings.remindMs) {
-    const told: Reservation = { ...reservation, reminded: true };
-    return tell(withReservation(state, told), 'reminder', told, `${id} ends at ${isoOf(to)}`, now);
+    const reminded: Reservation = { ...reservation, reminded: true };
+    return withNotification(
+      withReservation(state, reminded),
+      'reminder',
+      reminded,
+      `${id} ends at ${isoOf(to)}`,
+      now,
+    );
   }
   return state;
 }
@@ -63,7 +75,7 @@ export function endReservation(
     over.at,
     words,
   );
-  return tell(
+  return withNotification(
     withReservation(state, ended),
     over.how === 'failed' ? 'failed' : 'ended',
     ended,

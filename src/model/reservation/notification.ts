@@ -12,7 +12,7 @@ import type { HeddleEvent } from '../event.js';
 import { formatImageRef } from '../machine/image.js';
 
 /** Adds a notification. */
-export function tell(
+export function withNotification(
   state: ReservationsState,
   event: NotificationEvent,
   { id, user, image, from, to, assignments, notes }: Reservation,

@@ -28,7 +28,7 @@ export interface Evidence {
   readonly now: number;
   readonly input: SweepInput;
   readonly earlier: readonly Leak[];
-  readonly looks: readonly AccountReport[];
+  readonly reports: readonly AccountReport[];
   /** Why the pass before stopped all deletions until a person resumes them. */
   readonly stopped?: Stop;
   readonly missing?: MissingPass;
@@ -41,26 +41,26 @@ export const rememberedLeaks = 300;
 export const neededPasses = 2;
 
 /** Two accounts of one cloud show the same machines: the first one keeps them. */
-export function withoutRepeats(looks: readonly AccountReport[]): readonly AccountReport[] {
+export function withoutRepeats(reports: readonly AccountReport[]): readonly AccountReport[] {
   const seen = new Set<string>();
-  return looks.map((look) => {
-    const suspects = look.suspects.filter(({ providerid, key }) => {
-      const id = JSON.stringify([look.account.type, providerid, key]);
+  return reports.map((report) => {
+    const suspects = report.suspects.filter(({ providerid, key }) => {
+      const id = JSON.stringify([report.account.type, providerid, key]);
       return !seen.has(id) && seen.add(id);
     });
-    return { ...look, suspects };
+    return { ...report, suspects };
   });
 }
 
 /** What is a leak, since when, and which of them may go now. */
 export function decideSweep(evidence: Evidence): SweepDecision {
-  const { looks, earlier } = evidence;
+  const { reports, earlier } = evidence;
   const unread = new Set(
-    looks
+    reports
       .filter(({ problems, unable }) => problems.length > 0 || unable !== undefined)
       .map(({ account }) => account.name),
   );
-  const seen = looks.flatMap(({ account, suspects }) =>
+  const seen = reports.flatMap(({ account, suspects }) =>
     suspects.map((suspect) => seenAgain(evidence, account, suspect)),
   );
   const ids = new Set(seen.map(leakId));
@@ -70,7 +70,7 @@ export function decideSweep(evidence: Evidence): SweepDecision {
     .toSorted((one, other) => Date.parse(one.firstSeen) - Date.parse(other.firstSeen))
     .slice(0, rememberedLeaks);
   const stopped = stopOf(evidence);
-  const unknown = unknownClusters(looks, seen);
+  const unknown = unknownClusters(reports, seen);
   const refused = refusalsOf(evidence, unknown, stopped);
   return {
     leaks,
@@ -141,11 +141,11 @@ function stopOf({ now, input: { resumed }, stopped, missing }: Evidence): Stop |
  * has no record of: others may belong to clusters that it does not know either.
  */
 function refusalsOf(
-  { looks, input }: Evidence,
+  { reports, input }: Evidence,
   unknown: readonly UnknownCluster[],
   stopped: Stop | undefined,
 ): readonly string[] {
-  const problems = looks.flatMap((look) => look.problems);
+  const problems = reports.flatMap((report) => report.problems);
   const resumed = new Set(input.resumed?.uids);
   const unexpected = unknown.filter(({ uid }) => !resumed.has(uid));
   return [
@@ -159,16 +159,19 @@ function refusalsOf(
  * Of all accounts, each cluster once. Suspects are named up to a limit; of those beyond no earlier pass is known to have
  * seen a record.
  */
-function unknownClusters(looks: readonly AccountReport[], seen: readonly Leak[]): readonly UnknownCluster[] {
+function unknownClusters(
+  reports: readonly AccountReport[],
+  seen: readonly Leak[],
+): readonly UnknownCluster[] {
   const named = new Set(
-    looks
+    reports
       .flatMap(({ suspects }) => suspects)
       .filter(isUnknown)
       .map(uidOf),
   );
   const left = seen.filter(isUnknown);
   const found: Record<string, UnknownCluster> = {};
-  for (const one of looks.flatMap(({ unknown = [] }) => unknown))
+  for (const one of reports.flatMap(({ unknown = [] }) => unknown))
     if (!named.has(one.uid) || left.some((leak) => uidOf(leak) === one.uid))
       found[one.uid] = { ...one, machines: one.machines + (found[one.uid]?.machines ?? 0) };
   for (const { key, cluster } of left) {
@@ -195,7 +198,7 @@ function textOfUnknown(unknown: readonly UnknownCluster[]): string {
 }
 
 function ripeOf(
-  { now, input: { policy, named, resumed }, looks }: Evidence,
+  { now, input: { policy, named, resumed }, reports }: Evidence,
   leaks: readonly Leak[],
   refused: readonly string[],
 ): readonly Leak[] {
@@ -209,7 +212,7 @@ function ripeOf(
       ),
     );
   if (!policy.delete || refused.length > 0) return [];
-  const lags = Object.fromEntries(looks.map(({ account }) => [account.name, account.lagMs]));
+  const lags = Object.fromEntries(reports.map(({ account }) => [account.name, account.lagMs]));
   const ripe = twice.filter(
     (leak) =>
       deletable(leak, ['orphan', 'lost']) &&

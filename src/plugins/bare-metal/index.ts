@@ -7,7 +7,7 @@ export {
   powerLimitsOf,
   type PowerControls,
   type PowerLimits,
-  type Told,
+  type CommandResult,
 } from './power-driver.js';
 export { programExits, runCommand } from './run-command.js';
 export { ControllerLogin } from './refused-logins.js';

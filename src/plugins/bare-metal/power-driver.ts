@@ -6,18 +6,18 @@ import { isPluginError, PluginError } from '../errors.js';
 /** Commands of a management controller. A refusal means that nothing was done; other failures are thrown. */
 export interface PowerControls {
   read(): Promise<PowerReading>;
-  on(): Promise<Told>;
+  on(): Promise<CommandResult>;
   /** Asks the system to shut down; absent where that cannot be asked for. */
-  readonly shutDown?: () => Promise<Told>;
-  off(): Promise<Told>;
+  readonly shutDown?: () => Promise<CommandResult>;
+  off(): Promise<CommandResult>;
   /** Off and on in one command; absent if unsupported. */
-  readonly cycle?: () => Promise<Told>;
+  readonly cycle?: () => Promise<CommandResult>;
 }
 
 /** `why` of a command that was sent: the error of the controller, which may have taken the command all the same. */
-export type Told =
-  | { readonly told: true; readonly why?: string }
-  | { readonly told: false; readonly why: string };
+export type CommandResult =
+  | { readonly accepted: true; readonly why?: string }
+  | { readonly accepted: false; readonly why: string };
 
 export interface PowerLimits {
   /** Wait for a command to show, in ms. */
@@ -130,7 +130,7 @@ export class PowerDriver {
       now.power === 'on' &&
       shutDown !== undefined &&
       shutDownMs > 0 &&
-      (await this.#tell(shutDown)).told &&
+      (await this.#send(shutDown)).accepted &&
       (await this.#shows('off', shutDownMs))
     )
       return { answer: 'done' };
@@ -143,7 +143,7 @@ export class PowerDriver {
     if (power === 'off') return this.on();
     const { cycle } = this.#controls;
     // One command does it where the controller has it; else two, each seen to its end.
-    if (cycle !== undefined && (await this.#tell(cycle)).told)
+    if (cycle !== undefined && (await this.#send(cycle)).accepted)
       return (await this.#shows('on', this.#limits.settleMs)) ? { answer: 'done' } : this.on();
     const off = await this.#bring('off', () => this.#controls.off());
     return off.answer === 'done' ? this.on() : off;
@@ -162,10 +162,10 @@ export class PowerDriver {
     }
   }
 
-  async #tell(command: () => Promise<Told>): Promise<Told> {
-    const told = await command();
-    this.#note(told.why);
-    return told;
+  async #send(command: () => Promise<CommandResult>): Promise<CommandResult> {
+    const result = await command();
+    this.#note(result.why);
+    return result;
   }
 
   #note(trouble: string | undefined): void {
@@ -177,25 +177,27 @@ export class PowerDriver {
     return this.#trouble === undefined ? '' : `; the last error was: ${this.#trouble}`;
   }
 
-  async #bring(wanted: 'on' | 'off', command: () => Promise<Told>): Promise<Outcome> {
+  async #bring(wanted: 'on' | 'off', command: () => Promise<CommandResult>): Promise<Outcome> {
     const now = await this.status();
     if (now.power === wanted) return { answer: 'done' };
     if (now.power === 'unknown') return unknown(now.why);
     let refused: string | undefined;
-    let heard = false;
+    let wasAccepted = false;
     for (let time = 1; time <= commands; time += 1) {
-      const said = await this.#tell(command);
-      refused = said.told ? undefined : said.why;
-      heard ||= said.told;
+      const said = await this.#send(command);
+      refused = said.accepted ? undefined : said.why;
+      wasAccepted ||= said.accepted;
       if (await this.#shows(wanted, refused === undefined ? this.#limits.settleMs : 0))
         return { answer: 'done' };
     }
     // What it took in before it refused may still come.
-    if (refused !== undefined && !heard) return { answer: 'not done', why: refused };
+    if (refused !== undefined && !wasAccepted) return { answer: 'not done', why: refused };
     if (refused !== undefined)
-      return unknown(`it was told to switch ${wanted}, then refused (${refused}), and does not read so`);
+      return unknown(
+        `it accepted one command to switch ${wanted} and refused the next (${refused}), and its power is not ${wanted}`,
+      );
     return unknown(
-      `it was told twice to switch ${wanted}, and does not read so after ${this.#limits.settleMs} ms each${this.#lastTrouble()}`,
+      `it accepted two commands to switch ${wanted}, and its power was not ${wanted} ${this.#limits.settleMs} ms after each${this.#lastTrouble()}`,
     );
   }
 

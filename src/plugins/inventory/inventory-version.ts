@@ -15,7 +15,7 @@ export async function versionOf(file: string): Promise<InventoryVersion> {
   const folder = dirname(resolve(file));
   const found: string[] = [];
   let changedMs = 0;
-  const look = async (path: string, depth: number): Promise<boolean> => {
+  const visit = async (path: string, depth: number): Promise<boolean> => {
     const stats = await stat(path, { bigint: true }).catch(() => undefined);
     if (stats === undefined) return false;
     const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = stats;
@@ -23,16 +23,16 @@ export async function versionOf(file: string): Promise<InventoryVersion> {
     found.push([path, dev, ino, size, mtimeNs, ctimeNs].join(' '));
     if (depth > 0 && stats.isDirectory()) {
       const names = await readdir(path).catch(() => []);
-      await Promise.all(names.map((name) => look(join(path, name), depth - 1)));
+      await Promise.all(names.map((name) => visit(join(path, name), depth - 1)));
     }
     return true;
   };
   const [isThere] = await Promise.all([
-    look(resolve(file), 0),
-    look(join(folder, 'group_vars'), 2),
-    look(join(folder, 'host_vars'), 2),
+    visit(resolve(file), 0),
+    visit(join(folder, 'group_vars'), 2),
+    visit(join(folder, 'host_vars'), 2),
   ]);
   // Its folder changed when it was removed, perhaps to be written anew.
-  if (!isThere) await look(folder, 0);
+  if (!isThere) await visit(folder, 0);
   return { text: found.toSorted().join('\n'), isSettled: Math.abs(Date.now() - changedMs) > settledAfterMs };
 }

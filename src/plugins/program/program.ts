@@ -41,7 +41,7 @@ const termMs = 500;
 
 /** How long its output is awaited after its end, in ms: processes that left its group may hold it open. */
 const drainMs = 500;
-const maxTurns = 100;
+const maxPasses = 100;
 
 const nothingSent = { characters: 0, lines: 0, spoken: 0 };
 
@@ -117,7 +117,7 @@ export class Program {
 
   /** Reads until the event loop delivers no more output: everything written before now is read then. */
   async readRest(): Promise<void> {
-    for (let turn = 0, seen = -1; turn < maxTurns && seen !== this.#chunks; turn += 1) {
+    for (let pass = 0, seen = -1; pass < maxPasses && seen !== this.#chunks; pass += 1) {
       seen = this.#chunks;
       await nextTurn();
       await nextTurn();

@@ -53,20 +53,20 @@ export function checkExpressions(spec: ClusterSpec): readonly Problem[] {
 }
 
 /** Where an expression stands: in an action of a service, or in an output. */
-interface Standing {
+interface Location {
   readonly outlines: Outlines;
   readonly service?: string;
   readonly action?: string;
   readonly isSecret?: boolean;
 }
 
-function checkTexts(spec: ClusterSpec, value: Json, at: Path, standing: Standing): readonly Problem[] {
+function checkTexts(spec: ClusterSpec, value: Json, at: Path, location: Location): readonly Problem[] {
   return textsIn(value).flatMap(({ path, text }) =>
     splitText(text).flatMap((part): readonly Problem[] => {
       const place = [...at, ...path];
       if (isBroken(part)) return [brokenExpression(place, part)];
       if (!isExpression(part)) return [];
-      const found = unknownRoot(place, part) ?? checkReference(spec, part, place, standing);
+      const found = unknownRoot(place, part) ?? checkReference(spec, part, place, location);
       return found === undefined ? [] : [found];
     }),
   );
@@ -76,7 +76,7 @@ function checkReference(
   spec: ClusterSpec,
   { written, words }: Expression,
   path: Path,
-  standing: Standing,
+  location: Location,
 ): Problem | undefined {
   const wrong = (what: string, right?: string): Problem => errorIn(path, written, what, right);
   const [root, name, key] = words;
@@ -85,23 +85,23 @@ function checkReference(
     case 'var': {
       const variable = ownOf(spec.variables ?? {}, name);
       if (variable === undefined) return wrong(hasNoValue);
-      return standing.isSecret === false && 'secret' in variable
+      return location.isSecret === false && 'secret' in variable
         ? wrong('is a secret variable', 'Mark the output `secret: true`.')
         : undefined;
     }
     case 'node':
-      return standing.service === undefined
+      return location.service === undefined
         ? wrong('is the node of a task, and an output has none', 'Name the node: nodes.ID.KEY.')
         : undefined;
     case 'nodes':
       if (!isNode(spec, name)) return wrong(`names no node of the cluster`, nodesHint(spec));
-      return checkKey(key, wrong, standing) ?? checkRead(servicesOfNode(spec, name), wrong, standing);
+      return checkKey(key, wrong, location) ?? checkRead(servicesOfNode(spec, name), wrong, location);
     default:
       if (ownOf(spec.services, name) === undefined)
         return wrong('names no service', suggest(name, Object.keys(spec.services)));
       if (!Object.values(spec.nodes).some(({ services }) => services.includes(name)))
         return wrong(`names a service that is on no node`);
-      return checkKey(key, wrong, standing) ?? checkRead([name], wrong, standing);
+      return checkKey(key, wrong, location) ?? checkRead([name], wrong, location);
   }
 }
 
@@ -118,7 +118,7 @@ export const hasNoValue = 'names a variable that has no value here';
 type Wrong = (what: string, right?: string) => Problem;
 
 /** A task knows few keys of other nodes; an output reads payloads, whose keys show only later. */
-function checkKey(key: string | undefined, wrong: Wrong, { service }: Standing): Problem | undefined {
+function checkKey(key: string | undefined, wrong: Wrong, { service }: Location): Problem | undefined {
   if (key === undefined) return wrong('names no key', `Such as ${peerKeys.join(', ')}.`);
   return service === undefined || peerKeys.includes(key)
     ? undefined
@@ -132,7 +132,7 @@ function checkKey(key: string | undefined, wrong: Wrong, { service }: Standing):
 function checkRead(
   services: readonly string[],
   wrong: Wrong,
-  { outlines, service, action }: Standing,
+  { outlines, service, action }: Location,
 ): Problem | undefined {
   if (service === undefined) return undefined;
   const scope = peerScope(outlines, service);

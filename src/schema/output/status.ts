@@ -79,7 +79,7 @@ export const clusterStatusSchema = exactly<ClusterStatus>()(
       .optional()
       .describe('Outputs that other clusters use, by the names of those.'),
     stopped: texts.describe('Services that a user stopped.'),
-    looks: z
+    checks: z
       .object({ asked: count, done: count, every: z.number().optional() })
       .describe('Probes that were requested and done; the interval of periodic probes in seconds.'),
     plugins: z

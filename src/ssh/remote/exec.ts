@@ -1,11 +1,11 @@
-import { lookFunction } from './identity.js';
+import { identityFunction } from './identity.js';
 
 /**
  * Becomes a command whose words stand in the program, behind a line on each stream that ends the login
  * shell's noise. The one on standard output tells the process and its start time, by which it can be ended.
  */
 export const execProgram = `
-${lookFunction}
+${identityFunction}
 look $$
 printf '\\n%s %s %s\\n' "$nonce" "$$" "$started"
 printf '\\n%s\\n' "$nonce" >&2
@@ -17,7 +17,7 @@ become
  * group only where it is not this program's own too: such a server gives its commands none.
  */
 export const endCommandProgram = `
-${lookFunction}
+${identityFunction}
 say() { printf '%s %s\\n' "$nonce" "$*"; }
 printf '\\n'
 look $$

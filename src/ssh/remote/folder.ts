@@ -3,7 +3,7 @@ import { claimFunctions } from './claim.js';
 /**
  * Shell functions that every program over the run folders begins with. Variables: `nonce` (before each of our
  * lines), `runs` (the folder of all runs, empty for the default), `run` (this run's folder name), `id`,
- * `turn`.
+ * `fence`.
  *
  * - `find_runs` settles `runs`: in the home, or in `/var/tmp`, which outlives a boot, where the home cannot
  *   be written; for a run whose folder was removed after its claim, the place of its record.
@@ -36,7 +36,7 @@ find_folder() {
 }
 enter_run() {
   if [ ! -d "$runs/$run" ]; then
-    problem=$(umask 077; LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || {
+    problem=$(umask 077; LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.fences" 2>&1) || {
       case $runs:$problem in
         "$HOME/.heddle/runs":*"ead-only file system"*|"$HOME/.heddle/runs":*"ermission denied"*|/.heddle/runs:*) enter_spare "$@";;
         *) trouble "$problem";;
@@ -48,7 +48,7 @@ enter_run() {
   cd "$runs/$run" 2>/dev/null || fail folder "cannot enter $runs/$run: it belongs to another user"
 }
 note_id() {
-  [ -e id ] || { printf '%s\\n%s\\n' "$id" "$turn" > id; } 2>/dev/null
+  [ -e id ] || { printf '%s\\n%s\\n' "$id" "$fence" > id; } 2>/dev/null
 }
 enter_spare() {
   said=$problem
@@ -56,6 +56,6 @@ enter_spare() {
   mkdir -m 700 "$spare" 2>/dev/null
   is_ours "$spare" || fail folder "$spare, which is not ours alone, cannot take the place of the home: $said"
   runs=$spare/runs
-  problem=$(umask 077; LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || trouble "$problem"
+  problem=$(umask 077; LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.fences" 2>&1) || trouble "$problem"
 }
 `;

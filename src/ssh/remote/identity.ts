@@ -1,5 +1,5 @@
 /** Shell function `look PID`: sets `state`, `group` and `started` of a process, empty when there is none. */
-export const lookFunction = `
+export const identityFunction = `
 look() {
   state= group= started=
   if [ -r /proc/self/stat ]; then
@@ -36,7 +36,7 @@ export const bootWord = '"$boot${MACHINE_BOOT_ID:+/$MACHINE_BOOT_ID}"';
  * - `end_group` ends what is left of the script: TERM, and KILL after five seconds.
  */
 export const identityFunctions = `
-${lookFunction}
+${identityFunction}
 machine() {
   boot=-
   { read -r boot < /proc/sys/kernel/random/boot_id; } 2>/dev/null

@@ -1,6 +1,6 @@
 /**
  * Shell functions that remove old run folders after the end of a run. Variables: `own`, the folder of all runs;
- * `turns`, `origin`, `outside`; `large`, set after a run with much output; and the bounds of the folder: `keepdays`,
+ * `fences`, `origin`, `outside`; `large`, set after a run with much output; and the bounds of the folder: `keepdays`,
  * `keepruns` (number) and `keepkib` (size in KiB). Need the identity and claim functions.
  *
  * - `prune_if_due NODE TIME OPERATION` does so in the background: once an hour, by the times of tasks, after a large
@@ -34,7 +34,7 @@ is_latest() {
   } 2>/dev/null < "$1/id"
   latest=
   # In the order of their times.
-  for entry in "$turns/$its_node".*; do
+  for entry in "$fences/$its_node".*; do
     { read -r latest its_folder < "$entry"; } 2>/dev/null
   done
   [ -z "$latest" ] || [ "$latest" = "$its_operation" ]

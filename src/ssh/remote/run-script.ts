@@ -4,7 +4,7 @@ import { folderFunctions } from './folder.js';
 import { bootWord, identityFunctions } from './identity.js';
 import { pruneFunctions } from './prune.js';
 import { reportFunctions } from './report.js';
-import { turnFunctions } from './turn.js';
+import { fenceFunctions } from './fence.js';
 
 /**
  * Shell functions of a shell that stays on a node and runs scripts one after the other. Each run is a
@@ -13,7 +13,7 @@ import { turnFunctions } from './turn.js';
  * texts in its files), and two functions: `upload` writes the files by `put`, joined by `&&`; `enter WORD...` sets
  * the environment and becomes the interpreter, started by the words.
  *
- * `run_script` takes the node's turn and claims the run by creating `pid` exclusively. That is the one right
+ * `run_script` takes the node's fence and claims the run by creating `pid` exclusively. That is the one right
  * to start the script: of any number of supervisors one passes. It starts the script in another session, waits,
  * removes the files and writes `rc` ("CODE REASON") last. Between the claim and `rc` it prints one line, `NONCE
  * claimed`, with SIGPIPE ignored, so a connection that is lost cannot end it.
@@ -27,7 +27,7 @@ const functions = `
 ${folderFunctions}
 ${identityFunctions}
 ${endRunFunctions}
-${turnFunctions}
+${fenceFunctions}
 ${pruneFunctions}
 ${cutFunctions}
 ${reportFunctions}
@@ -53,13 +53,13 @@ finish() {
   # A disk that is full at the end has cut the output, whatever the script made of it.
   { printf %4096s . > probe; } 2>/dev/null || [ ! -e pid ] || reason=full
   set -- up probe
-  for other in $stale; do set -- "$@" "$turns/$other"; done
+  for other in $stale; do set -- "$@" "$fences/$other"; done
   rm -rf "$@"
-  leave_turn
+  leave_fence
   record end "$code $reason"
   # One short write: readers see all of the line or an empty file, which does not count as an end.
   { echo "$code $reason" > rc; } 2>/dev/null
-  prune_if_due $turn
+  prune_if_due $fence
 }
 start_script() {
   identify
@@ -124,7 +124,7 @@ supervise() {
     [ -e pid ] || refuse "its folder cannot be written"
     return
   fi
-  take_turn
+  take_fence
   if ! claim "$me"; then
     rm -f "up/who-$tag"
     [ -e pid ] || find_claim
@@ -192,9 +192,9 @@ run_script() {
   find_runs
   enter_run up
   own=$runs
-  # Runs of the login and runs of root take turns with each other where the login made room for that.
-  turns=$runs/.turns
-  case $login in /*) [ ! -d "$login/.heddle/runs/.turns" ] || turns=$login/.heddle/runs/.turns;; esac
+  # Runs of the login and of root share a fence if the login made its folder.
+  fences=$runs/.fences
+  case $login in /*) [ ! -d "$login/.heddle/runs/.fences" ] || fences=$login/.heddle/runs/.fences;; esac
   if [ ! -s rc ] && [ ! -e pid ]; then begin; fi
   if [ -s rc ] || [ -n "$reason" ]; then report; else say running; fi
   exit 0

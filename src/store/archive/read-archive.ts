@@ -51,12 +51,12 @@ export async function readArchive(content: Uint8Array): Promise<readonly Archive
   return checkEntries(entries);
 }
 
-function looksGzipped(content: Uint8Array): boolean {
+function isGzipped(content: Uint8Array): boolean {
   return content[0] === 0x1f && content[1] === 0x8b;
 }
 
 async function withoutGzip(content: Uint8Array): Promise<Uint8Array> {
-  if (!looksGzipped(content)) return content;
+  if (!isGzipped(content)) return content;
   try {
     return await unzip(content, { maxOutputLength: maxTarBytes });
   } catch (cause) {

@@ -10,29 +10,29 @@ import { condition } from '../inbox.js';
 
 /** Looks at the machines between operations: for a preview, and from time to time where the spec says so. */
 export function requestCheck(memory: Memory): number {
-  const { looks } = memory.state;
-  const number = looks.asked + 1;
-  memory.state = { ...memory.state, looks: { ...looks, asked: number } };
+  const { checks } = memory.state;
+  const number = checks.asked + 1;
+  memory.state = { ...memory.state, checks: { ...checks, asked: number } };
   return number;
 }
 
 /** An operation under way changes the machines: it is not looked over its shoulder. */
 export function isCheckDue({ state }: Memory): boolean {
-  return state.looks.asked > state.looks.done && state.operation?.state !== 'running';
+  return state.checks.asked > state.checks.done && state.operation?.state !== 'running';
 }
 
-export async function look(memory: Memory): Promise<void> {
-  const { name, uid, looks, lease } = memory.state;
+export async function probeMachines(memory: Memory): Promise<void> {
+  const { name, uid, checks, lease } = memory.state;
   // The holder of a node may have switched it off.
   if (lease !== undefined) {
-    memory.state = { ...memory.state, looks: { ...looks, done: looks.asked } };
+    memory.state = { ...memory.state, checks: { ...checks, done: checks.asked } };
     return;
   }
   const isHalted = (): boolean => memory.state.queue.length > 0;
   instructAll(memory, { do: 'probe' });
   await probeNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted });
   await condition(() => groupsOver(memory) || isHalted());
-  memory.state = { ...memory.state, looks: { ...memory.state.looks, done: looks.asked } };
+  memory.state = { ...memory.state, checks: { ...memory.state.checks, done: checks.asked } };
   noteChange(memory);
 }
 
@@ -40,8 +40,8 @@ export async function look(memory: Memory): Promise<void> {
  * Queues an apply of the spec as it is when a machine is not as it should be and the policy is to do
  * something about it.
  */
-export async function checkAndRepair(memory: Memory): Promise<void> {
-  await look(memory);
+export async function repairMachines(memory: Memory): Promise<void> {
+  await probeMachines(memory);
   const { spec, operation, queue } = memory.state;
   if (spec === undefined || operation !== undefined || queue.length > 0) return;
   const seen = [...inlineDrifts(memory), ...groupDrifts(memory)];
@@ -49,7 +49,7 @@ export async function checkAndRepair(memory: Memory): Promise<void> {
   const isRepaired = (drift: Drift): boolean =>
     spec.repair[drift] === 'replace' ? replaced.includes(drift) : spec.repair[drift] !== 'nothing';
   if (!seen.some(isRepaired)) return;
-  queueOperation(memory, { intent: { kind: 'apply' }, by: 'repair (a scheduled look)', spec });
+  queueOperation(memory, { intent: { kind: 'apply' }, by: 'repair (periodic check)', spec });
 }
 
 function inlineDrifts({ state }: Memory): readonly Drift[] {

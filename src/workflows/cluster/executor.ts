@@ -160,16 +160,16 @@ async function admit(progress: Progress, chains: readonly Chain[]): Promise<void
 }
 
 /** Waits for its turn after all results that have arrived, also if it may go on now. */
-async function turnOf(
+async function untilNext(
   { waiting }: Progress,
   nodeId: string,
   { mayGoOn, isQuiet }: Omit<Waiting, 'goOn'>,
 ): Promise<void> {
-  const turn = new Promise<void>((goOn) => {
+  const next = new Promise<void>((goOn) => {
     waiting[nodeId] = { mayGoOn, goOn, isQuiet };
   });
   try {
-    await Promise.race([turn, CancellationScope.current().cancelRequested]);
+    await Promise.race([next, CancellationScope.current().cancelRequested]);
   } finally {
     delete waiting[nodeId];
   }
@@ -303,7 +303,7 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
         node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
       );
       executor.changed();
-      await turnOf(progress, nodeId, { mayGoOn: () => !executor.paused(), isQuiet: false });
+      await untilNext(progress, nodeId, { mayGoOn: () => !executor.paused(), isQuiet: false });
     }
     const release = await acquirePermit(permits, nodeId, step);
     const isPaused = executor.paused() && !progress.stopping;
@@ -346,7 +346,7 @@ async function waitUntil(
 ): Promise<boolean> {
   if (progress.stopping) return false;
   if (!mayGoOn()) showWaiting(progress, nodeId, step);
-  await turnOf(progress, nodeId, { mayGoOn, isQuiet: true });
+  await untilNext(progress, nodeId, { mayGoOn, isQuiet: true });
   return !progress.stopping;
 }
 

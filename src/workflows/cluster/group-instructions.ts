@@ -16,9 +16,9 @@ const haltMs = 60_000;
 export async function carryOutInstruction(memory: GroupMemory, instruction: Instruction): Promise<void> {
   switch (instruction.do) {
     case 'begin':
-      return begin(memory, instruction);
+      return beginOperation(memory, instruction);
     case 'probe':
-      return look(memory);
+      return probeGroup(memory);
     case 'work':
       return work(memory, instruction);
     case 'open':
@@ -31,7 +31,7 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
     case 'abandon':
       return abandon(memory, instruction);
     case 'exclude':
-      return setAside(memory, instruction.nodeId);
+      return exclude(memory, instruction.nodeId);
     case 'pause':
       memory.state = { ...memory.state, paused: instruction.paused };
       return undefined;
@@ -45,7 +45,7 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
 
 type InstructionTo<Do extends Instruction['do']> = Extract<Instruction, { readonly do: Do }>;
 
-async function begin(
+async function beginOperation(
   memory: GroupMemory,
   { operation, fresh, toReplace, probe, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
@@ -65,10 +65,10 @@ async function begin(
     if (keepsExcluded === true && node.excluded === true) return node;
     return toReplace.includes(node.nodeId) ? { ...rest, facts: { ...rest.facts, toReplace: true } } : rest;
   });
-  if (probe) await look(memory);
+  if (probe) await probeGroup(memory);
 }
 
-async function look(memory: GroupMemory): Promise<void> {
+async function probeGroup(memory: GroupMemory): Promise<void> {
   const { cluster, clusterUid, services } = memory.state;
   await probeNodes({
     memory,
@@ -149,7 +149,7 @@ function abandon(memory: GroupMemory, { nodeId, by }: InstructionTo<'abandon'>):
   dropNode(memory, nodeId);
 }
 
-function setAside(memory: GroupMemory, nodeId: string): void {
+function exclude(memory: GroupMemory, nodeId: string): void {
   const services = memory.state.nodes[nodeId]?.services ?? [];
   hideNode(memory, nodeId, 'excluded');
   groupExecutor(memory).announced(services);

@@ -26,7 +26,7 @@ function nextQueued({ operation, queue, lease }: ClusterState): QueuedOperation 
 /** Goes on with the operation under way, or begins the next. */
 export async function startNextOperation(memory: Memory): Promise<OperationEnd> {
   const earlier = memory.state;
-  if (memory.state.operation?.state !== 'running') begin(memory);
+  if (memory.state.operation?.state !== 'running') beginOperation(memory);
   const end = await operate(memory);
   const { operation, spec } = memory.state;
   if (operation === undefined || end === 'continue') return end;
@@ -52,7 +52,7 @@ export async function startNextOperation(memory: Memory): Promise<OperationEnd> 
   return end;
 }
 
-function begin(memory: Memory): void {
+function beginOperation(memory: Memory): void {
   const next = nextQueued(memory.state);
   if (next === undefined) return;
   const { operation: held } = memory.state;

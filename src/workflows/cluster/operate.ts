@@ -17,7 +17,7 @@ import { discardIncomplete } from './discard.js';
 import { noteStart } from './events.js';
 import { areSent, endEmptyGroups, groupsOver, groupsQuiet, instructAll, instructWorking } from './groups.js';
 import { changeNodes, changeOperation, type Memory } from './memory.js';
-import { isHeldByFailures, settle } from './settle.js';
+import { isHeldByFailures, settleOperation } from './settle.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
 import { importsFor, reportAgain } from './outputs.js';
@@ -44,7 +44,7 @@ export async function operate(memory: Memory): Promise<OperationEnd> {
     const end = (await endUnplanned(memory)) ?? (await prepare(memory));
     if (end !== undefined) return end;
   }
-  return carryOut(memory);
+  return executeWork(memory);
 }
 
 /**
@@ -242,9 +242,9 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
   noteStart(memory);
 }
 
-async function carryOut(memory: Memory): Promise<OperationEnd> {
+async function executeWork(memory: Memory): Promise<OperationEnd> {
   const { work } = memory.state;
-  if (work === undefined) return settle(memory);
+  if (work === undefined) return settleOperation(memory);
   const executor = clusterExecutor(memory);
   const run = startRun(executor, work);
   memory.run = run;
@@ -268,14 +268,14 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   endWork(memory);
   endEmptyGroups(memory);
   if (isHeldByFailures(memory)) return settleOrReplaceLost(memory);
-  const end = settle(memory);
+  const end = settleOperation(memory);
   // A run without progress would be planned again and again: the remaining steps wait for an excluded node.
   const wentOn = (memory.state.operation?.tasks.done ?? 0) > doneBefore;
   return end === 'done' && again === true && wentOn ? operate(memory) : end;
 }
 
 async function settleOrReplaceLost(memory: Memory): Promise<OperationEnd> {
-  const end = settle(memory);
+  const end = settleOperation(memory);
   return end === 'held' && holdsForRepairOnly(memory.state) ? replaceLost(memory) : end;
 }
 

@@ -6,7 +6,7 @@ import type { NodeState } from '../../model/node/state.js';
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
 
 /** How an operation ends whose tasks have all ended. */
-export function settle(memory: Memory): 'done' | 'failed' | 'held' {
+export function settleOperation(memory: Memory): 'done' | 'failed' | 'held' {
   const { operation, groups } = memory.state;
   const { failed, holding, inGroups } = failuresOf(memory);
   const excluded =
@@ -80,10 +80,10 @@ function tidy(memory: Memory): void {
     }
   }
   const inGroups = Object.values(memory.state.groups).flatMap(({ rows }) => rows);
-  const standing = new Set(
+  const installed = new Set(
     [...Object.values(memory.state.nodes), ...inGroups].flatMap(({ facts }) => Object.keys(facts.services)),
   );
-  const retired = Object.entries(memory.state.retired).filter(([name]) => standing.has(name));
+  const retired = Object.entries(memory.state.retired).filter(([name]) => installed.has(name));
   memory.state = {
     ...memory.state,
     retired: Object.fromEntries(retired),

@@ -40,7 +40,7 @@ import {
 } from './accept.js';
 import { keepPublishing, noteOutcome } from './events.js';
 import { areSent, keepInstructing, resumeGroups, unreadText } from './groups.js';
-import { requestCheck, isCheckDue, look, checkAndRepair } from './check-machines.js';
+import { requestCheck, isCheckDue, probeMachines, repairMachines } from './check-machines.js';
 import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
 import { exchangeOutputs, followImports, noteChangedImports, noteReader } from './outputs.js';
 import { keepMemo, keepSearchAttributes, type Memory } from './memory.js';
@@ -153,7 +153,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
 
 /** Carries out the next operation, or looks after the machines of an idle cluster. */
 async function act(memory: Memory): Promise<NextStep> {
-  if (isCheckDue(memory)) await look(memory);
+  if (isCheckDue(memory)) await probeMachines(memory);
   if (hasWork(memory)) {
     delete memory.checkAt;
     const end = await startNextOperation(memory);
@@ -175,7 +175,7 @@ async function checkMachines(memory: Memory): Promise<NextStep> {
   memory.checkAt ??= Date.now() + milliseconds(every);
   if (Date.now() < memory.checkAt) return { wakeAt: memory.checkAt };
   delete memory.checkAt;
-  await checkAndRepair(memory);
+  await repairMachines(memory);
   noteChange(memory);
   return {};
 }
@@ -199,7 +199,7 @@ function openState(input: ClusterInput): ClusterState {
     peers: noPeers,
     queue: [],
     history: [],
-    looks: { asked: 0, done: 0 },
+    checks: { asked: 0, done: 0 },
     counters: { operation: 0, incarnation: 0, nodenum: 0, group: 0 },
     groups: {},
     features: { searchAttributes: false },

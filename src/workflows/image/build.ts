@@ -46,10 +46,10 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
     if (isCancellation(error) || memory.cancelled === true)
       return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });
     ended(memory, number, { state: 'failed', why: whyOf(error) });
-    const { request: standing, builds, pausedUploads } = memory.state;
+    const { request: pending, builds, pausedUploads } = memory.state;
     change(memory, {
       builds: rotate(builds, spec.keep, pausedUploads),
-      request: standing === undefined ? undefined : afterFailure(standing, Date.now()),
+      request: pending === undefined ? undefined : afterFailure(pending, Date.now()),
     });
   } finally {
     delete memory.scope;

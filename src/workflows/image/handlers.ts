@@ -239,8 +239,8 @@ async function configure(
 /** Who asks while a build is under way may want what has changed since it began: that one is done first. */
 function askForBuild(memory: ImageMemory, by: string): BuildReply {
   const { request, numbers, builds } = memory.state;
-  const { notBefore: _soon, ...standing } = request ?? { by, at: now(), failed: 0 };
-  change(memory, { request: standing });
+  const { notBefore: _soon, ...pending } = request ?? { by, at: now(), failed: 0 };
+  change(memory, { request: pending });
   return { build: builds.some(({ state }) => state === 'building') ? numbers : numbers + 1 };
 }
 

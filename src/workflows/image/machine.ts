@@ -8,7 +8,7 @@ import type {
 import { imageWorkflowId } from '../../model/names.js';
 import { NotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
-import { carryOut } from '../machine/operations.js';
+import { runOperation } from '../machine/operations.js';
 import { now, newMemory } from '../entity.js';
 import { forgetMachine, noteBuild, setMachine, type ImageMemory } from './memory.js';
 
@@ -65,7 +65,7 @@ export async function operate(machine: MachineMemory, intent: MachineIntent): Pr
     notes: [],
   } as const;
   machine.state = { ...machine.state, operations: operations + 1, operation };
-  return carryOut(machine, operation);
+  return runOperation(machine, operation);
 }
 
 /** Whatever became of the build, its machine goes. One that cannot be deleted now is tried again later. */

@@ -34,12 +34,12 @@ export async function captureNode(
 ): Promise<void> {
   const { from, cluster, system } = source;
   const { name, uid } = memory.state;
-  const tell = (step: string): void => changeBuild(memory, number, { step });
+  const onStep = (step: string): void => changeBuild(memory, number, { step });
   const lease: LeasedNode = { id: `${uid}/${number}`, of: from, build: number };
   // Recorded first: the lender may ask whether the node is still in use.
   change(memory, { lease });
   try {
-    tell(`leases ${describeNode(from)}`);
+    onStep(`leases ${describeNode(from)}`);
     const found = await schedule('LEASE_NODE', { node: from, leaseId: lease.id, to: imageWorkflowId(name) });
     const machine = await openNode(memory, found, { system, lease });
     changeBuild(memory, number, {
@@ -58,11 +58,11 @@ export async function captureNode(
         group: recipeGroup,
         spec: cluster,
         plugins: plan.plugins,
-        tell,
+        onStep,
         operation: operationOf(lease),
       });
     }
-    tell('CAPTURE');
+    onStep('CAPTURE');
     const { provider } = found.placement;
     const { type = '', site = '' } = accounts[provider] ?? {};
     const image = imageRefOf(name, buildOf(memory, number));

@@ -29,11 +29,11 @@ export function addWatcher(memory: ImageMemory, workflowId: string): void {
 export async function publishChanges(memory: ImageMemory): Promise<never> {
   for (;;) {
     await conditionOf('reports', () => !isPublished(memory.state));
-    const update = noteNews(memory);
+    const update = noteUpdate(memory);
     const behind = Object.entries(memory.state.published?.watchers ?? {}).filter(
       ([, known]) => known < update.version,
     );
-    await Promise.all(behind.map(([workflowId, known]) => tell(memory, { workflowId, known }, update)));
+    await Promise.all(behind.map(([workflowId, known]) => publishTo(memory, { workflowId, known }, update)));
   }
 }
 
@@ -49,7 +49,7 @@ export function isPublished(state: ImageState): boolean {
   );
 }
 
-function noteNews(memory: ImageMemory): ImageUpdate {
+function noteUpdate(memory: ImageMemory): ImageUpdate {
   const { state } = memory;
   const { published = nothingPublished } = state;
   const current = currentOffers(state);
@@ -65,7 +65,7 @@ function currentOffers(state: ImageState): { readonly offers: Offers; readonly g
   return isOver(state) ? { offers, gone: true } : { offers };
 }
 
-async function tell(
+async function publishTo(
   memory: ImageMemory,
   { workflowId, known }: { readonly workflowId: string; readonly known: number },
   update: ImageUpdate,

@@ -44,7 +44,7 @@ async function captureRecipe(
   if (from !== undefined) return captureNode(memory, number, { ...source, from }, accounts);
   const { provider, hardware, image, fields } = captured({ cluster });
   const { type = '', site = '' } = accounts[provider] ?? {};
-  const tell = (step: string): void => changeBuild(memory, number, { step });
+  const onStep = (step: string): void => changeBuild(memory, number, { step });
   const plan = await planRecipe(memory, cluster);
   const name = `${memory.state.name}-build-${number}`;
   const machine = openMachine(
@@ -59,7 +59,7 @@ async function captureRecipe(
   });
   const ref = imageRefOf(memory.state.name, build);
   try {
-    tell('CREATE');
+    onStep('CREATE');
     await operate(machine, { kind: 'register' });
     const chain = (plan.kinds[0]?.chain ?? []).filter(
       ({ action }) => action !== 'CREATE' && action !== 'CONFIRM',
@@ -68,9 +68,9 @@ async function captureRecipe(
       group: recipeGroup,
       spec: cluster,
       plugins: plan.plugins,
-      tell,
+      onStep,
     });
-    tell('CAPTURE');
+    onStep('CAPTURE');
     await recordCapture(memory, number, { provider, type, site, image: ref }, () =>
       operate(machine, { kind: 'capture', image: ref, prove: false }),
     );

@@ -18,7 +18,7 @@ export interface ChainOptions {
   readonly spec?: ClusterSpec;
   readonly plugins?: PluginPins;
   readonly command?: TaskRequest['command'];
-  readonly tell: (step: string) => void;
+  readonly onStep: (step: string) => void;
   /** Names the runs of its scripts; on a machine that other builds used or will use. */
   readonly operation?: string;
 }
@@ -44,7 +44,7 @@ export async function runChain(
       if (node.payload !== machine.state.payload) machine.state = { ...machine.state, payload: node.payload };
       const { current } = node;
       if (current?.state === 'running')
-        options.tell(`${current.action}${current.service === undefined ? '' : ` ${current.service}`}`);
+        options.onStep(`${current.action}${current.service === undefined ? '' : ` ${current.service}`}`);
     },
     service: (name) => options.spec?.services[name],
     plugins: options.plugins,

@@ -57,7 +57,7 @@ export async function validate(
         await runChain(memory, machine, [{ action: 'EXEC' }], {
           group: 'check',
           command: { text: command },
-          tell: () => undefined,
+          onStep: () => undefined,
         });
       }
     });

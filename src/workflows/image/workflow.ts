@@ -61,7 +61,7 @@ async function act(memory: ImageMemory): Promise<NextStep> {
   const work = nextWork(memory.state, now, memory.tried);
   if (work.do !== 'wait') {
     memory.working = work.do;
-    await carryOut(memory, work);
+    await runWork(memory, work);
     delete memory.working;
     noteChange(memory);
     return {};
@@ -75,7 +75,7 @@ async function act(memory: ImageMemory): Promise<NextStep> {
   return { wakeAt: wakeAt === Infinity ? undefined : wakeAt };
 }
 
-async function carryOut(
+async function runWork(
   memory: ImageMemory,
   work: Exclude<ImageWork, { readonly do: 'wait' }>,
 ): Promise<void> {

@@ -49,7 +49,7 @@ export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<Ope
     await task(there, 'CONFIRM');
     await CancellationScope.nonCancellable(() => task(memory, 'DELETE'));
   } catch (error) {
-    await CancellationScope.nonCancellable(() => giveUp(memory, there));
+    await CancellationScope.nonCancellable(() => abandonMove(memory, there));
     throw error;
   }
   memory.state = moved(memory.state, there.state);
@@ -92,7 +92,7 @@ function moved(
 }
 
 /** A machine that cannot be deleted now is found by the sweep: its key has no owner. */
-async function giveUp(memory: MachineMemory, there: MachineMemory): Promise<void> {
+async function abandonMove(memory: MachineMemory, there: MachineMemory): Promise<void> {
   await releaseMachine(there, memory);
   const { moving: _moving, ...state } = memory.state;
   memory.state = state;

@@ -28,7 +28,7 @@ import { refuse, toNotDone } from './failure.js';
 import { change, note, type MachineMemory } from './memory.js';
 import { cancelMachineUpdate, machineQuery } from './messages.js';
 import { cancelOperation, operate } from './operate.js';
-import { carryOut } from './operations.js';
+import { runOperation } from './operations.js';
 import { runAction } from './run-step.js';
 
 /**
@@ -65,7 +65,7 @@ async function carryOutOnNode(
     let result: OperationResult = {};
     try {
       await open(memory, input, leased);
-      result = await carryOut(memory, operation);
+      result = await runOperation(memory, operation);
       if (input.intent.kind === 'capture' && input.intent.prove)
         note(memory, 'it was not proved: that would write the disk that the node works with');
       return result;
@@ -107,7 +107,7 @@ async function release(
   input: NodeMachineInput,
   { leased, result }: { readonly leased: Leased; readonly result: OperationResult },
 ): Promise<void> {
-  const end = await settle(memory, input, result);
+  const end = await settleMachine(memory, input, result);
   if (leased.has && input.node.of === 'cluster')
     await signalIfThere(workflowOfNode(input.node), releaseSignal, { leaseId: leased.leaseId, ...end });
   leased.has = false;
@@ -196,7 +196,7 @@ async function find(node: NodeMachineInput['node'], intent: NodeIntent, leased: 
 }
 
 /** What the lender of the node has to do next. */
-async function settle(
+async function settleMachine(
   memory: MachineMemory,
   { intent }: NodeMachineInput,
   { did }: OperationResult,

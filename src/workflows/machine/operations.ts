@@ -29,7 +29,7 @@ const longestReason = 500;
  * Carries out a request; returns when it is done.
  * @throws NotDone if it is not done, or if that is unknown.
  */
-export async function carryOut(
+export async function runOperation(
   memory: MachineMemory,
   { id, intent, by, startedAt }: MachineOperation,
 ): Promise<OperationResult> {

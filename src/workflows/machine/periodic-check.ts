@@ -1,6 +1,6 @@
 import { schedule } from '../schedule.js';
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import { correctionOf, noteReadings, noteTry, type Look } from '../../model/machine/drift.js';
+import { correctionOf, noteReadings, noteTry, type Observation } from '../../model/machine/drift.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { refusalOf } from '../../model/machine/decide.js';
 import type { MachineIntent } from '../../model/machine/state.js';
@@ -11,7 +11,7 @@ import { change, type MachineMemory } from './memory.js';
 import { incarnation, runAction } from './run-step.js';
 
 /** Limit of one check, in ms; the next periodic check tries again. */
-const lookMs = 60_000;
+const checkMs = 60_000;
 
 /**
  * Checks the machine between operations; a new operation ends the check. Changes only the record. Returns the
@@ -21,8 +21,8 @@ export async function checkMachine(memory: MachineMemory): Promise<MachineIntent
   const scope = new CancellationScope({ cancellable: true });
   memory.scope = scope;
   try {
-    const look = await scope.run(() => takeLook(memory));
-    change(memory, { drift: noteReadings(memory.state, look, now()), checkedAt: now() });
+    const observation = await scope.run(() => observe(memory));
+    change(memory, { drift: noteReadings(memory.state, observation, now()), checkedAt: now() });
   } catch (error) {
     if (!isCancellation(error)) throw error;
     return undefined;
@@ -39,7 +39,7 @@ function correct(memory: MachineMemory): MachineIntent | undefined {
   return correction.intent;
 }
 
-async function takeLook(memory: MachineMemory): Promise<Look> {
+async function observe(memory: MachineMemory): Promise<Observation> {
   const [there, status] = await Promise.all([askProvider(memory), askMachine(memory)]);
   if (status === undefined) return { there, power: 'unknown' };
   const { rpower, currentimage, evidence } = status;
@@ -54,7 +54,7 @@ async function takeLook(memory: MachineMemory): Promise<Look> {
   return wasRead ? { there, power, image: null } : { there, power };
 }
 
-async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
+async function askProvider({ state }: MachineMemory): Promise<Observation['there']> {
   const {
     name,
     uid,
@@ -88,7 +88,7 @@ async function askMachine(memory: MachineMemory): Promise<NodeStatusReport | und
   try {
     return (
       await runAction(memory, 'NODE_STATUS', {
-        leftMs: lookMs,
+        leftMs: checkMs,
         order: image === undefined ? undefined : { image, unchecked: true },
       })
     ).status;

@@ -27,7 +27,7 @@ import {
   type MachineRequest,
 } from './messages.js';
 import { cancelOperation, operate } from './operate.js';
-import { carryOut } from './operations.js';
+import { runOperation } from './operations.js';
 import { checkMachine } from './periodic-check.js';
 import { ownershipOf } from './ownership.js';
 import { refreshAccount } from './refresh-account.js';
@@ -59,7 +59,7 @@ async function act(memory: MachineMemory): Promise<NextStep> {
   if (operation === undefined) return memory.isCheckDue === true ? runPeriodicCheck(memory) : {};
   await operate(memory, operation, async () => {
     await refreshAccount(memory, operation.intent);
-    return carryOut(memory, operation);
+    return runOperation(memory, operation);
   });
   const { name, account, history } = memory.state;
   if (memory.removed === true) return { ended: `machine ${name} is no longer registered` };

@@ -150,7 +150,9 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
       },
       (error: unknown) => {
         over((member) =>
-          isCancellation(error) ? rest(memory, member.id) : settleFailure(memory, kind, member, error),
+          isCancellation(error)
+            ? clearCurrent(memory, member.id)
+            : settleFailure(memory, kind, member, error),
         );
       },
     );
@@ -172,7 +174,7 @@ async function perform(kind: BatchKind, members: readonly Member[]): Promise<rea
 function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: BatchResult | undefined): void {
   if (end === undefined)
     return settleFailure(memory, kind, member, new Error('the activity gave no end for a task'));
-  if ('cancelled' in end) return rest(memory, member.id);
+  if ('cancelled' in end) return clearCurrent(memory, member.id);
   if ('outcome' in end) return settleOutcome(memory, kind, member, end);
   const { kind: failed, message, details, againMs } = end.failure;
   if (againMs === undefined)
@@ -180,7 +182,7 @@ function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: Bat
   // It is tried again by itself, after that.
   changePoolNode(memory.pool, member.id, (node) => ({ ...node, why: message }));
   memory.alone[member.id] = againMs;
-  rest(memory, member.id);
+  clearCurrent(memory, member.id);
 }
 
 function settleOutcome(
@@ -229,7 +231,7 @@ function settleFailure(memory: PoolMemory, kind: BatchKind, { id, request }: Mem
 }
 
 /** What is done with it now, its state says. */
-function rest({ pool }: PoolMemory, id: string): void {
+function clearCurrent({ pool }: PoolMemory, id: string): void {
   changePoolNode(pool, id, ({ machine: { current: _current, ...machine }, ...node }) => ({
     ...node,
     machine,

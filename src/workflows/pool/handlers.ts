@@ -54,7 +54,7 @@ import {
 import type { PoolMemory } from './memory.js';
 import { maxSpecBytes, refuseGrowth } from '../../model/carried.js';
 import { refuseRequests } from '../../model/pool/room.js';
-import { learn } from './watch-images.js';
+import { noteImage } from './watch-images.js';
 
 /** Nodes of one page. */
 const pageSize = 500;
@@ -149,7 +149,7 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
       (machines) => disown(memory, machines),
     ),
     signal(imageUpdateSignal, 'An image of the library reports which versions it offers.', (update) =>
-      learn(memory, update),
+      noteImage(memory, update),
     ),
     ...queriesOf(memory),
   ];
@@ -195,9 +195,9 @@ function queriesOf(memory: PoolMemory): readonly Message[] {
 }
 
 /** They no longer change once the tasks that were in flight have ended. */
-function recordsOf({ pool, work, looking }: PoolMemory): RecordsReply<CarriedPool> | null {
+function recordsOf({ pool, work, checking }: PoolMemory): RecordsReply<CarriedPool> | null {
   if (pool.exported === undefined) return null;
-  const awaits = [...Object.keys(work), ...Object.keys(looking)];
+  const awaits = [...Object.keys(work), ...Object.keys(checking)];
   return awaits.length > 0
     ? { awaits }
     : { records: { version: 1, exported: pool.exported, carried: packPool(pool) } };

@@ -12,7 +12,7 @@ export interface PoolMemory extends EntityMemory {
   permits: Semaphore;
   /** For deletions, by provider pool. */
   readonly removals: Record<string, Semaphore>;
-  looks: Semaphore;
+  checks: Semaphore;
   /** Nodes whose task failed beside others, and in how many ms it is tried again, by itself. */
   readonly alone: Record<string, number>;
   /** About how many ms of CPU a worker needs to replay the work on nodes that this run began. */
@@ -24,7 +24,7 @@ export interface PoolMemory extends EntityMemory {
   /** Of the metrics. */
   readonly published: Published;
   /** Provider pools whose nodes are being checked, and accounts whose quota is being read. */
-  readonly looking: Record<string, true>;
+  readonly checking: Record<string, true>;
   /** Library images that this run has subscribed to. */
   readonly watched: Record<string, Watched>;
 }

@@ -22,15 +22,15 @@ export function beginChecks(memory: PoolMemory, now: number): void {
   for (const name of Object.keys(pool.spec?.providerPools ?? {})) {
     if ((pool.checkedAt[name] ?? Infinity) + checkIntervalMs(pool, name) > now) continue;
     pool.checkedAt[name] = now;
-    look(memory, `check ${name}`, () => check(pool, name));
+    startCheck(memory, `check ${name}`, () => check(pool, name));
   }
   for (const { id, reused } of Object.values(pool.nodes))
-    if (reused === true) look(memory, `telling of ${id}`, () => notifyReused(pool, id));
+    if (reused === true) startCheck(memory, `telling of ${id}`, () => notifyReused(pool, id));
   for (const account of accountsOf(pool)) {
     if (!isBusy(pool) && pool.awaitsQuota[account] === undefined) continue;
     if (quotaDueAt(pool, account) > now) continue;
     pool.quotasAskedAt[account] = now;
-    look(memory, `quota of ${account}`, () => readQuota(pool, account));
+    startCheck(memory, `quota of ${account}`, () => readQuota(pool, account));
   }
 }
 
@@ -42,16 +42,16 @@ function isBusy({ nodes, requests }: PoolState): boolean {
   );
 }
 
-function look(memory: PoolMemory, what: string, work: () => Promise<void>): void {
-  if (memory.looking[what] === true) return;
-  memory.looking[what] = true;
+function startCheck(memory: PoolMemory, what: string, work: () => Promise<void>): void {
+  if (memory.checking[what] === true) return;
+  memory.checking[what] = true;
   work()
     .catch((error: unknown) => {
       if (!(error instanceof ActivityFailure)) throw error;
       log.warn(`${what} did not work`, { why: error.cause?.message ?? error.message });
     })
     .finally(() => {
-      delete memory.looking[what];
+      delete memory.checking[what];
       noteChange(memory);
     });
 }

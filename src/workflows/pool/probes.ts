@@ -20,7 +20,7 @@ type Which = keyof typeof answersWithinMs;
 
 /** Begins probes of ready nodes that requests need and that were not seen to answer for a while. */
 export function beginProbes(memory: PoolMemory, now: number): void {
-  const due = dueProbes(memory.pool, (id) => memory.looking[keyOf(id)] === true, now);
+  const due = dueProbes(memory.pool, (id) => memory.checking[keyOf(id)] === true, now);
   for (const which of ['first', 'second'] as const)
     for (const batch of probeBatches(due[which], ({ machine }) => machine)) void probe(memory, which, batch);
 }
@@ -30,16 +30,16 @@ function keyOf(nodeId: string): string {
 }
 
 async function probe(memory: PoolMemory, which: Which, nodes: readonly PoolNode[]): Promise<void> {
-  const { pool, looking } = memory;
-  for (const { id } of nodes) looking[keyOf(id)] = true;
+  const { pool, checking } = memory;
+  for (const { id } of nodes) checking[keyOf(id)] = true;
   const reply = await ask(pool, which, nodes).catch((error: unknown) => {
     if (!(error instanceof ActivityFailure)) throw error;
     log.warn(`${nodes.length} nodes could not be probed`, { why: error.cause?.message ?? error.message });
     return undefined;
   });
   for (const { id } of nodes) {
-    delete looking[keyOf(id)];
-    settle(pool, which, id, reply);
+    delete checking[keyOf(id)];
+    noteProbe(pool, which, id, reply);
   }
   noteChange(memory);
 }
@@ -64,7 +64,7 @@ async function ask(
   );
 }
 
-function settle(pool: PoolState, which: Which, id: string, reply: ProbeReply | undefined): void {
+function noteProbe(pool: PoolState, which: Which, id: string, reply: ProbeReply | undefined): void {
   const now = Date.now();
   const isUnknown = reply === undefined || reply.unknown.some(({ nodeId }) => nodeId === id);
   if (isUnknown) return nodeUnknown(pool, id, now);

@@ -61,7 +61,7 @@ export async function runPoolNode(
     acquire: async ({ action }) => {
       const permits =
         action === 'CONFIRM'
-          ? memory.looks
+          ? memory.checks
           : permitsFor(memory, providerPool, action === 'DELETE' ? 'delete' : 'build');
       if (isStopped() || !(await permits.take(work.nodeId))) return undefined;
       if (!isStopped()) {

@@ -56,20 +56,20 @@ export function forgetWatches({ watched }: PoolMemory): void {
   for (const image of Object.keys(watched)) delete watched[image];
 }
 
-export function learn(memory: PoolMemory, update: ImageUpdate): void {
+export function noteImage(memory: PoolMemory, update: ImageUpdate): void {
   if (memory.pool.exported !== undefined) return;
   if (noteImageUpdate(memory.pool, update)) noteChange(memory);
 }
 
 function ask(memory: PoolMemory, image: string, now: number): void {
   const key = `image ${image}`;
-  memory.looking[key] = true;
+  memory.checking[key] = true;
   void signalIfThere(imageWorkflowId(image), watchImageSignal, { workflowId: workflowInfo().workflowId })
     .then((isThere) => {
       if (!isThere) memory.watched[image] = { askedAt: now, missing: true };
     })
     .finally(() => {
-      delete memory.looking[key];
+      delete memory.checking[key];
       noteChange(memory);
     });
 }

@@ -43,7 +43,7 @@ export function beginWork(memory: PoolMemory, now: number): boolean {
       isAllBegun = false;
       break;
     }
-    if (!mayBatch(memory, node, due)) begin(memory, node.id, due);
+    if (!mayBatch(memory, node, due)) startWork(memory, node.id, due);
     // Without a permit, the work begins after other work has ended.
     else if (permitsFor(memory, node.providerPool, due).takeNow()) batches[due].push(node.id);
     else continue;
@@ -64,7 +64,7 @@ function beginDueBatches(memory: PoolMemory, batches: Readonly<Record<BatchKind,
     }
     const { providerPool = '' } = memory.pool.nodes[first] ?? {};
     permitsFor(memory, providerPool, kind).release();
-    begin(memory, first, kind);
+    startWork(memory, first, kind);
   }
 }
 
@@ -85,14 +85,14 @@ function dueWork(
   }
 }
 
-const carryOut = { build, clean, delete: remove } as const;
+const workFunctions = { build, clean, delete: remove } as const;
 
-function begin(memory: PoolMemory, id: string, kind: Work['kind']): void {
+function startWork(memory: PoolMemory, id: string, kind: Work['kind']): void {
   const scope = new CancellationScope({ cancellable: true });
   noteReplayOfWork(memory, 'alone');
   memory.work[id] = { kind, cancel: () => scope.cancel() };
   scope
-    .run(() => carryOut[kind](memory, id, () => scope.consideredCancelled))
+    .run(() => workFunctions[kind](memory, id, () => scope.consideredCancelled))
     .catch((error: unknown) => {
       if (!isCancellation(error)) throw error;
     })

@@ -40,11 +40,11 @@ export async function pool(input?: PoolInput): Promise<string> {
     work: {},
     permits: createSemaphore(inFlight),
     removals: {},
-    looks: createSemaphore(checkedAt),
+    checks: createSemaphore(checkedAt),
     alone: {},
     replayMs: 0,
     entries: Object.keys(state.nodes).length + Object.keys(state.requests).length,
-    looking: {},
+    checking: {},
     watched: {},
   };
   showOrigins(state);
@@ -59,7 +59,7 @@ export async function pool(input?: PoolInput): Promise<string> {
           withinMs: 120_000,
           otherwise: 'nothing was asked of this pool',
         },
-    step: () => carryOut(memory),
+    step: () => stepPool(memory),
     isBusy: () => Object.keys(memory.work).length > 0,
     budget: { busyEvents: 12_000, isExceeded: () => isReplayTooLong(memory) },
     drain: () => drain(memory),
@@ -87,10 +87,10 @@ function openState(input: PoolInput | undefined): PoolState {
 }
 
 /** Does what the clock calls for, allocates nodes to requests, and begins the work that follows. */
-function carryOut(memory: PoolMemory): NextStep {
+function stepPool(memory: PoolMemory): NextStep {
   const { pool: state } = memory;
   const now = Date.now();
-  if (state.exported !== undefined) return rest(memory, now);
+  if (state.exported !== undefined) return pauseExported(memory, now);
   carryOutDue(state, now);
   admit(state, now);
   const isAllBegun = beginWork(memory, now);
@@ -108,7 +108,7 @@ function carryOut(memory: PoolMemory): NextStep {
  * so do batches. Other tasks are cancelled, and the export waits for their attempts in flight: the restored pool
  * begins them again.
  */
-function rest(memory: PoolMemory, now: number): NextStep {
+function pauseExported(memory: PoolMemory, now: number): NextStep {
   cancelWork(memory);
   publishMetrics(memory.published, memory.pool, now);
   return {};
@@ -127,13 +127,13 @@ function isOver({ pool: { leaving, nodes }, work }: PoolMemory): boolean {
  * again.
  */
 async function drain(memory: PoolMemory): Promise<boolean> {
-  const { work, permits, removals, looks, looking } = memory;
-  for (const semaphore of [permits, looks, ...Object.values(removals)]) semaphore.close();
+  const { work, permits, removals, checks, checking } = memory;
+  for (const semaphore of [permits, checks, ...Object.values(removals)]) semaphore.close();
   cancelWork(memory);
   const isIdle = (): boolean => Object.keys(work).length === 0;
   // A provider that is silent for long does not keep the pool from going on.
   if (!(await condition(isIdle, '10 seconds'))) await cutShort(memory);
-  await condition(() => isIdle() && Object.keys(looking).length === 0);
+  await condition(() => isIdle() && Object.keys(checking).length === 0);
   return true;
 }
 

@@ -16,7 +16,7 @@ import {
   type ReservationNotification,
 } from '../../model/reservation/state.js';
 import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
-import { eventOf, tell } from '../../model/reservation/notification.js';
+import { eventOf, withNotification } from '../../model/reservation/notification.js';
 import { startDeliveries } from '../delivery.js';
 import { noteChange } from '../entity.js';
 import { schedule } from '../schedule.js';
@@ -31,11 +31,11 @@ export function beginWork(memory: ReservationsMemory): void {
   if (memory.draining) return;
   const now = Date.now();
   const [first] = memory.state.notifications;
-  if (first !== undefined) begin(memory, 'notifications', () => sendNotification(memory, first));
+  if (first !== undefined) startWork(memory, 'notifications', () => sendNotification(memory, first));
   for (const { id } of openReservations(memory.state)) {
     const reservation = memory.state.reservations[id];
     if (reservation === undefined) continue;
-    if (lacking(reservation) > 0) begin(memory, `${id} machines`, () => findOthers(memory, id));
+    if (lacking(reservation) > 0) startWork(memory, `${id} machines`, () => findOthers(memory, id));
     for (const assignment of reservation.assignments) beginStep(memory, reservation, assignment, now);
   }
 }
@@ -59,7 +59,7 @@ function beginStep(
     memory,
     withReservation(memory.state, withAssignment(reservation, { ...assignment, asking: step })),
   );
-  begin(memory, key, () => carryOut(memory, id, assignment, step));
+  startWork(memory, key, () => requestStep(memory, id, assignment, step));
 }
 
 /** A load whose reservation is over ends before it writes; a write that has begun is left to its end. */
@@ -73,7 +73,7 @@ function stopUnneeded(
   if (reservation?.over === undefined || asking !== 'load' || memory.stopped[request] === true) return;
   memory.stopped[request] = true;
   const until = isoOf(askUntil(reservation, 'load', Date.now()));
-  begin(memory, `${id} ${machine} stop`, async () => {
+  startWork(memory, `${id} ${machine} stop`, async () => {
     await schedule(
       'STOP_LOAD',
       { machine, uid, key: request, until },
@@ -88,7 +88,7 @@ function requestKey({ state }: ReservationsMemory, id: string, asked: number, st
   return `${state.uid}/${id}/${asked}/${step}`;
 }
 
-function begin(memory: ReservationsMemory, key: string, work: () => Promise<void>): void {
+function startWork(memory: ReservationsMemory, key: string, work: () => Promise<void>): void {
   if (memory.work[key] !== undefined) return;
   const scope = new CancellationScope({ cancellable: true });
   memory.work[key] = scope;
@@ -103,7 +103,7 @@ function begin(memory: ReservationsMemory, key: string, work: () => Promise<void
     });
 }
 
-async function carryOut(
+async function requestStep(
   memory: ReservationsMemory,
   id: string,
   { machine, uid, asked }: Assignment,
@@ -199,7 +199,7 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
     now,
     text,
   );
-  setState(memory, tell(withReservation(memory.state, moved), 'moved', moved, text, now));
+  setState(memory, withNotification(withReservation(memory.state, moved), 'moved', moved, text, now));
 }
 
 /**

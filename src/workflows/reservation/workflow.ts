@@ -27,7 +27,7 @@ export async function reservations(input?: ReservationsInput): Promise<string> {
     uid: memory.state.uid,
     messages: messagesOf(memory),
     step: () => {
-      settle(memory);
+      applyDue(memory);
       beginWork(memory);
       return { wakeAt: nextDue(memory.state, Date.now()) };
     },
@@ -43,7 +43,7 @@ export async function reservations(input?: ReservationsInput): Promise<string> {
 }
 
 /** A change at one reservation may be what another waits for. */
-function settle(memory: ReservationsMemory): void {
+function applyDue(memory: ReservationsMemory): void {
   for (let before: ReservationsState | undefined; before !== memory.state;) {
     before = memory.state;
     memory.state = applyTime(memory.state, Date.now());

@@ -55,20 +55,20 @@ describe('receivers of notifications about reservations', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('get a POST request; a command gets the same on standard input', async () => {
+  it('receive a POST request; a command receives the same on standard input', async () => {
     const file = join(folder, 'told');
     expect(
       await notify(
         { notify: { url: `${url}/hook`, command: ['/bin/sh', '-c', 'cat > "$0"', file] }, log },
         notifications,
       ),
-    ).toEqual({ told: 2 });
+    ).toEqual({ notified: 2 });
     expect(heard).toEqual([{ key: notifications.id, body: JSON.stringify(notifications) }]);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(notifications);
   });
 
   it('are optional', async () => {
-    expect(await notify({ notify: {}, log }, notifications)).toEqual({ told: 0 });
+    expect(await notify({ notify: {}, log }, notifications)).toEqual({ notified: 0 });
   });
 
   it.each([

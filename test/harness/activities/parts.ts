@@ -129,7 +129,7 @@ export async function openBench(
     quarantineAfter: 3,
     pools: {
       ask: () => Promise.reject(new Error('no pools here')),
-      look: () => Promise.resolve(undefined),
+      request: () => Promise.resolve(undefined),
       end: () => Promise.resolve(),
       allocated: () => Promise.resolve([]),
       names: () => Promise.resolve([]),

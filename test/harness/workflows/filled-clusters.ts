@@ -94,7 +94,7 @@ export function fullClusterState(): ClusterState {
       many(20, (number) => fullOperation(number)),
       bounds.cluster.history.most,
     ),
-    looks: { asked: 0, done: 0 },
+    checks: { asked: 0, done: 0 },
     counters: { operation: 20, incarnation: 50, nodenum: 50, group: 100 },
     groups: Object.fromEntries(
       many(100, (number) => [

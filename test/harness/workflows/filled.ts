@@ -8,7 +8,7 @@ import type { MachineIntent, MachineOperation, MachineState } from '../../../src
 import { maxPayloadBytes } from '../../../src/model/node/payload.js';
 import { packReservations } from '../../../src/model/reservation/carry.js';
 import { maxAssignments, mostMachines } from '../../../src/model/reservation/check.js';
-import { tell } from '../../../src/model/reservation/notification.js';
+import { withNotification } from '../../../src/model/reservation/notification.js';
 import {
   newReservations,
   withAssignment,
@@ -146,7 +146,7 @@ function fullReservations(): object {
     for (let note = 0; note < 20; note += 1) reservation = withNote(reservation, 0, pad(1_000));
     for (const assignment of assignments)
       reservation = withAssignment(reservation, { ...assignment, why: pad(1_000), notBefore: from });
-    state = tell(
+    state = withNotification(
       withReservation({ ...state, numbers: number + 1 }, reservation),
       'attention',
       reservation,

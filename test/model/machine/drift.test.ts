@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { correctionOf, counts, type Look, noteReadings, noteTry } from '../../../src/model/machine/drift.js';
+import {
+  correctionOf,
+  counts,
+  type Observation,
+  noteReadings,
+  noteTry,
+} from '../../../src/model/machine/drift.js';
 import { type Drift, driftKinds, type MachineState } from '../../../src/model/machine/state.js';
 
 const web = { name: 'web', revision: '3' } as const;
@@ -15,9 +21,9 @@ const stateOf = (part: Partial<MachineState> = {}): MachineState => ({
   image: { ...web, since: '' },
   ...part,
 });
-const right: Look = { there: 'yes', power: 'on', image: web };
-const look = (machine: MachineState, ...looks: readonly Look[]): MachineState =>
-  looks.reduce<MachineState>(
+const right: Observation = { there: 'yes', power: 'on', image: web };
+const look = (machine: MachineState, ...observations: readonly Observation[]): MachineState =>
+  observations.reduce<MachineState>(
     (state, one, index) => ({ ...state, drift: noteReadings(state, one, `t${index + 1}`) }),
     machine,
   );
@@ -25,7 +31,7 @@ const kindsThatCount = ({ drift = [] }: MachineState): readonly string[] =>
   drift.filter(counts).map(({ kind }) => kind);
 
 describe('drift of a machine', () => {
-  it.each<[string, Partial<MachineState>, readonly Look[], readonly string[]]>([
+  it.each<[string, Partial<MachineState>, readonly Observation[], readonly string[]]>([
     ['all is right', {}, [right, right], []],
     ['one reading does not count', {}, [{ ...right, power: 'off' }], []],
     [

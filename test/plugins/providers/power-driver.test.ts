@@ -1,24 +1,32 @@
 import { expect, it } from 'vitest';
-import { PowerDriver, type PowerControls, type Told } from '../../../src/plugins/bare-metal/index.js';
+import {
+  PowerDriver,
+  type PowerControls,
+  type CommandResult,
+} from '../../../src/plugins/bare-metal/index.js';
 
 const limits = { settleMs: 20, shutDownMs: 0, everyMs: 1, readings: 1 };
-const refused: Told = { told: false, why: 'busy' };
+const refused: CommandResult = { accepted: false, why: 'busy' };
 
 /** A controller that stays off, and answers commands with these in turn. */
-function controls(...answers: readonly Told[]): PowerControls {
+function controls(...answers: readonly CommandResult[]): PowerControls {
   const left = [...answers];
   return {
     read: () => Promise.resolve({ power: 'off' }),
     on: () => Promise.resolve(left.shift() ?? refused),
-    off: () => Promise.resolve({ told: true }),
+    off: () => Promise.resolve({ accepted: true }),
   };
 }
 
-it.each<readonly [what: string, answers: readonly Told[], answer: string]>([
+it.each<readonly [what: string, answers: readonly CommandResult[], answer: string]>([
   ['refuses both times has done nothing', [refused, refused], 'not done'],
-  ['took the command, and then refuses: what it took may still come', [{ told: true }, refused], 'unknown'],
-  ['refuses, and then takes it without anything to be read', [refused, { told: true }], 'unknown'],
-  ['takes it twice, without anything to be read', [{ told: true }, { told: true }], 'unknown'],
+  [
+    'took the command, and then refuses: what it took may still come',
+    [{ accepted: true }, refused],
+    'unknown',
+  ],
+  ['refuses, and then takes it without anything to be read', [refused, { accepted: true }], 'unknown'],
+  ['takes it twice, without anything to be read', [{ accepted: true }, { accepted: true }], 'unknown'],
 ])('a controller that %s', async (_what, answers, answer) => {
   expect(
     await new PowerDriver(controls(...answers), limits, new AbortController().signal).on(),
@@ -41,9 +49,9 @@ it.each<readonly [readings: readonly Reading[], power: string]>([
   async (readings, power) => {
     const driverOf = (commands: string[]): PowerDriver => {
       let count = 0;
-      const note = (word: string): Promise<Told> => {
+      const note = (word: string): Promise<CommandResult> => {
         commands.push(word);
-        return Promise.resolve({ told: true });
+        return Promise.resolve({ accepted: true });
       };
       return new PowerDriver(
         {
@@ -62,11 +70,13 @@ it.each<readonly [readings: readonly Reading[], power: string]>([
   },
 );
 
-const busy: Told = { told: true, why: 'Node busy' };
+const busy: CommandResult = { accepted: true, why: 'Node busy' };
 
 it('a command that shows no effect ends with the last error of the controller', async () => {
-  const driver = new PowerDriver(controls(busy, { told: true }), limits, new AbortController().signal);
-  expect((await driver.on()).why).toMatch(/told twice to switch on.*; the last error was: Node busy$/);
+  const driver = new PowerDriver(controls(busy, { accepted: true }), limits, new AbortController().signal);
+  expect((await driver.on()).why).toMatch(
+    /accepted two commands to switch on.*; the last error was: Node busy$/,
+  );
 });
 
 it('a command whose time is over ends with the last error of the controller', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { CanGrantAccess, CanHear, SystemPart } from '../../../src/plugins/contract.js';
+import type { CanGrantAccess, CanBeNotified, SystemPart } from '../../../src/plugins/contract.js';
 import { findPlugins } from '../../../src/plugins/find-plugins.js';
 import { loadRegistry } from '../../../src/plugins/registry.js';
 import { systemMethods } from '../../../src/testing/automator-system-cases.js';
@@ -14,7 +14,7 @@ const without: Readonly<Record<string, string>> = {
     'its machines are those of other providers, which the workflow of a pool gives it: test/workflows/pools has both',
 };
 
-const notifications = ['nodeDeleted', 'nodeReused'] as const satisfies readonly (keyof CanHear)[];
+const notifications = ['nodeDeleted', 'nodeReused'] as const satisfies readonly (keyof CanBeNotified)[];
 const system = [
   ...systemMethods,
   'grantAccess',

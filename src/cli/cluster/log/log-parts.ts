@@ -26,7 +26,7 @@ interface Printed {
   readonly stderr: string;
 }
 
-const lookMs = 500;
+const pollMs = 500;
 
 /**
  * All that the last attempt of a task printed. The log of a task that has ended may still be on its way here.
@@ -42,7 +42,7 @@ export async function readPrinted(
     const { ended, printed, cutAt } = await readAttempt(archive, name, times);
     if (ended && cutAt === undefined) return { printed };
     if (cutAt !== undefined || Date.now() > until) return { cutAt };
-    await sleep(lookMs);
+    await sleep(pollMs);
   }
 }
 

@@ -35,7 +35,7 @@ const preview = verb<[spec: ClusterSpec, file: string, options: PlanOptions], Pl
   async (session, spec, file, options) => {
     const { look, graph, detailedExitcode } = options;
     const { name } = spec;
-    const unprobed = look ? await session.client.look(name) : [];
+    const unprobed = look ? await session.client.probe(name) : [];
     const found = withWarnings(await previewApply(session, spec, file, options), unprobed);
     return { name, intent: applyIntentOf(options), preview: found, graph, detailedExitcode };
   },

@@ -3,7 +3,7 @@ import type { ClusterStatus } from '../../../model/cluster/view.js';
 import { cleanLine } from '../../clean-text.js';
 import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';
-import { lookAtServer } from '../../system/server-view.js';
+import { readServer } from '../../system/server-view.js';
 import { untilInterrupted } from '../../waiting.js';
 import { openLineView } from './line-view.js';
 import { openLiveView, type ProgressView } from './live-view.js';
@@ -57,7 +57,7 @@ export async function followOperation(session: Session, request: FollowRequest):
       view === silent
         ? undefined
         : {
-            look: () => lookAtServer(session.temporal, name),
+            view: () => readServer(session.temporal, name),
             more: `heddle status ${name}`,
             onChange: (text) => {
               trouble = text;

@@ -16,7 +16,7 @@ export interface FollowOptions {
 }
 
 /** A group of nodes that comes while one looks is found within so many ms. */
-const lookMs = 2_000;
+const pollMs = 2_000;
 
 /**
  * Reports each task that ends, from the histories of the cluster and its groups: no task is missed, and no
@@ -41,7 +41,7 @@ export async function followTasks(temporal: Client, cluster: string, options: Fo
     // Failures of groups that have ended do not matter.
     for (const id of ids.filter((known) => !followed.has(known)))
       groups.push(follow(id).catch(() => undefined));
-    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined);
   }
   await Promise.all([all, ...groups]);
 }

@@ -40,11 +40,11 @@ export function openLineView(
       onEnd: async (run) => say(run.end?.at ?? Date.now(), await describeEnd(temporal, run)),
       // The wait itself reports a server that does not answer.
     }).catch(() => undefined);
-  let told: Promise<void> | undefined;
+  let following: Promise<void> | undefined;
   return {
     show(status, shown) {
       // Following reads whole histories, which takes a second for 1,000 nodes.
-      if (shown.tasks.total > 0) told ??= follow();
+      if (shown.tasks.total > 0) following ??= follow();
       if (Date.now() - spokeAt > quietMs) say(Date.now(), describeQuiet(status, shown));
     },
     warn(text) {
@@ -52,10 +52,10 @@ export function openLineView(
       warned = text;
     },
     async end() {
-      if (told === undefined) return;
+      if (following === undefined) return;
       // The last lines may still be on their way.
       setTimeout(() => stop.abort(), 300).unref();
-      await told;
+      await following;
     },
   };
 }

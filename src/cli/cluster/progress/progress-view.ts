@@ -55,7 +55,7 @@ function renderHead(status: ClusterStatus, operation: Operation, now: number): V
 }
 
 function renderNodes(nodes: readonly NodeStatus[], room: number, now: number): readonly ViewLine[] {
-  const shown = nodes.length <= room ? nodes : mostTelling(nodes).slice(0, room - 1);
+  const shown = nodes.length <= room ? nodes : byUrgency(nodes).slice(0, room - 1);
   const cells = shown.map((node) => [node.nodeId, node.state, describeSince(node, now), describeDoing(node)]);
   const rows = formatTable(['', '', '', ''], cells).slice(1);
   const lines = rows.map((text, index): ViewLine => {
@@ -78,7 +78,7 @@ const styles: Readonly<Record<NodeStatus['state'], Style | undefined>> = {
 };
 
 /** Without space for all: failed nodes first, then running, then waiting ones. */
-function mostTelling(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
+function byUrgency(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
   const rank = (node: NodeStatus): number => {
     if (node.failure !== undefined) return 0;
     if (node.current?.state === 'running') return 1;

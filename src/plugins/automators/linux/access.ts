@@ -6,7 +6,7 @@ import type { AccessInput, AccountsOutcome, RunOutcome, Shell } from '../../cont
  * the host.
  */
 export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolean): Promise<AccountsOutcome> {
-  const place = await lookAtSystem(shell);
+  const place = await readPlace(shell);
   if (place !== 'own') return { answer: 'not done', why: reasons[place] };
   const { login, password = '', publicKey = '', until, renewed } = input;
   const ends = until === undefined ? '' : dayAfter(until);
@@ -18,7 +18,7 @@ export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolea
 }
 
 export async function revokeAccess(shell: Shell, { login }: AccessInput): Promise<AccountsOutcome> {
-  const place = await lookAtSystem(shell);
+  const place = await readPlace(shell);
   if (place === 'shared' || place === 'none') return { answer: 'done' };
   if (place !== 'own') return { answer: 'not done', why: reasons[place] };
   const outcome = await runAsRoot(shell, revokeProgram, []);
@@ -47,7 +47,7 @@ else echo none
 fi
 `;
 
-async function lookAtSystem(shell: Shell): Promise<Place> {
+async function readPlace(shell: Shell): Promise<Place> {
   const { stdout } = await shell.exec(['sh', '-c', placeProgram], { timeoutMs: 20_000 });
   const places: readonly Place[] = ['own', 'shared', 'none'];
   return places.find((place) => place === stdout.trim()) ?? 'refused';

@@ -13,7 +13,7 @@ import { prepareImage } from './prepare-image.js';
 const limitMs = activityTable.LOAD.attemptMs;
 /** A machine that was heard, and is silent for so long, does not go on. */
 const silentMs = 5 * 60_000;
-const lookMs = 500;
+const pollMs = 500;
 /** A load without progress is ended, and a machine may take longer than that to boot. */
 const waitShownMs = 30_000;
 
@@ -91,7 +91,7 @@ async function seeMachine(
   const startedAt = Date.now();
   for (let shownAt = startedAt; server.doubt === undefined && Date.now() < startedAt + bootMs;) {
     if (existsSync(join(directory, runFiles.off))) return end;
-    await pause(lookMs);
+    await pause(pollMs);
     if (Date.now() - shownAt < shownMs) continue;
     shownAt = Date.now();
     progress(`waits until the machine is off: ${Math.round((shownAt - startedAt) / 1_000)} s`);
@@ -111,7 +111,7 @@ async function loseMachine(
 ): Promise<LoadEnd> {
   let shownAt = Date.now();
   for (const startedAt = Date.now(); ;) {
-    await pause(lookMs);
+    await pause(pollMs);
     const now = Date.now();
     if (now - startedAt > limitMs)
       return { is: 'lost', why: `the load took longer than ${limitMs / 3_600_000} hours` };

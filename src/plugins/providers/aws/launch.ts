@@ -17,9 +17,9 @@ export function choosePlace(
   { subnets, zones }: Pick<AwsFields, 'subnets' | 'zones'>,
   key: string,
 ): { readonly SubnetId?: string; readonly zone?: string } {
-  const turn = (readMachineKey(key)?.incarnation ?? 1) - 1;
-  const subnet = subnets?.[turn % subnets.length];
-  const zone = zones?.[turn % zones.length];
+  const offset = (readMachineKey(key)?.incarnation ?? 1) - 1;
+  const subnet = subnets?.[offset % subnets.length];
+  const zone = zones?.[offset % zones.length];
   return { SubnetId: subnet, zone };
 }
 

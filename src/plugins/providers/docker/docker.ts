@@ -37,10 +37,10 @@ import { deleteImage, listImages, requireImage, uploadImage } from './images.js'
 import { createdSchema, detailsSchema, listSchema, machineOf, placeOf, type Details } from './machines.js';
 
 /** How long to wait before looking again, in ms. */
-const lookAgainMs = 300;
+const retryMs = 300;
 
 /** How often a name that is taken is looked for while its container is being made. */
-const looks = 10;
+const mostTries = 10;
 
 /** How a daemon says that a name is taken: Docker with 409, Podman with 500. */
 const nameTaken = /already in use|already exists|name .* in use/i;
@@ -195,14 +195,14 @@ export class DockerProvider
       return Id;
     } catch (error) {
       if (!(error instanceof PluginError) || !nameTaken.test(error.message)) throw error;
-      for (let look = 0; look < looks; look += 1) {
+      for (let tried = 0; tried < mostTries; tried += 1) {
         const details = await inspect(api, name);
         if (details !== undefined) {
           requireOwn(details, input.key);
           return details.Id;
         }
         // The name is taken before the container can be seen.
-        await pause(lookAgainMs, undefined, { signal: this.signal });
+        await pause(retryMs, undefined, { signal: this.signal });
       }
       throw new PluginError(
         'Retryable',
@@ -265,7 +265,7 @@ function requireOwn({ Id, Config: { Labels } }: Details, key: string): void {
 }
 
 function notReady(message: string): PluginError {
-  return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+  return new PluginError('NotReady', message, { retryAfterMs: retryMs });
 }
 
 /** The output of a container without a terminal comes in frames: stream, three zeros, length, content. */

@@ -34,7 +34,7 @@ const detailsSchema = summarySchema.extend({
   hostKey: z.string(),
 });
 
-const lookAgainMs = 300;
+const retryMs = 300;
 
 /** Machines of several parts; `parts.ts` defines the parts and how they are created and removed. */
 export class ExampleProvider extends Provider implements CanList, CanFind {
@@ -47,12 +47,12 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
   override async confirm({ providerid = '-', key }: MachineInput): Promise<TaskResult> {
     const machine = await this.#api().call(detailsSchema, 'GET', machinePath(providerid, key));
     if (machine === undefined)
-      throw new PluginError('NotReady', `machine ${providerid} is not seen`, { retryAfterMs: lookAgainMs });
+      throw new PluginError('NotReady', `machine ${providerid} is not seen`, { retryAfterMs: retryMs });
     const { state, address, port, user, password, hostKey } = machine;
     if (state === 'failed' || state === 'deleting')
       throw new PluginError('MachineFailed', `machine ${providerid} is ${state}; replace the node`);
     if (state !== 'running')
-      throw new PluginError('NotReady', `machine ${providerid} is ${state}`, { retryAfterMs: lookAgainMs });
+      throw new PluginError('NotReady', `machine ${providerid} is ${state}`, { retryAfterMs: retryMs });
     return {
       result: {
         ipaddress: address,
@@ -64,7 +64,7 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
   }
 
   override async delete({ key, providerid }: MachineInput): Promise<void> {
-    await undoSteps(parts, { api: this.#api(), key, providerid }, lookAgainMs);
+    await undoSteps(parts, { api: this.#api(), key, providerid }, retryMs);
   }
 
   /**

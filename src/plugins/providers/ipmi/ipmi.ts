@@ -19,7 +19,7 @@ import {
   runCommand,
   type PowerControls,
   type RealMachine,
-  type Told,
+  type CommandResult,
 } from '../../bare-metal/index.js';
 import { readFru, readSensors } from './hardware.js';
 import { parseFields } from '../../provider-base/fields.js';
@@ -49,18 +49,18 @@ const longestTimeout = 20;
 /** Real machines whose management controllers speak IPMI 2.0 over the network, by the program ipmitool. */
 export class IpmiProvider extends RealMachines implements CanOpenConsole {
   protected override power(machine: RealMachine): PowerDriver {
-    const tell = async (...words: readonly string[]): Promise<Told> => {
+    const command = async (...words: readonly string[]): Promise<CommandResult> => {
       const { code, text } = await this.#ask(machine, ['chassis', 'power', ...words]);
-      if (code === 0) return { told: true };
+      if (code === 0) return { accepted: true };
       // Only the controller's own answer is a refusal; silence proves nothing.
-      return { told: !noCycle.test(text), why: text };
+      return { accepted: !noCycle.test(text), why: text };
     };
     const controls: PowerControls = {
       read: () => this.#readPower(machine),
-      on: () => tell('on'),
-      off: () => tell('off'),
-      shutDown: () => tell('soft'),
-      cycle: () => tell('cycle'),
+      on: () => command('on'),
+      off: () => command('off'),
+      shutDown: () => command('soft'),
+      cycle: () => command('cycle'),
     };
     return new PowerDriver(controls, this.powerLimits(), this.signal);
   }

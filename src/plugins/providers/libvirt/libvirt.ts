@@ -20,7 +20,7 @@ import {
   type CanRetrieve,
   type CanShowConsole,
   type CanShowImages,
-  type CanTellAssigned,
+  type CanReportAssigned,
   type CanUnload,
   type CanUploadImage,
   type ConsoleCommand,
@@ -66,7 +66,7 @@ import { Volumes, type Volume } from './volumes.js';
 const longestConsole = 64 * 1_024;
 
 /** How long to wait before looking again, in ms. */
-const lookAgainMs = 2_000;
+const retryMs = 2_000;
 
 /** Virtual machines whose disks are overlays of base volumes. */
 export class LibvirtProvider
@@ -83,7 +83,7 @@ export class LibvirtProvider
     CanRetrieve,
     CanLoad,
     CanCapture,
-    CanTellAssigned,
+    CanReportAssigned,
     CanUnload,
     CanUploadImage,
     CanListImages,
@@ -363,5 +363,5 @@ async function remove(
 }
 
 function notReady(message: string): PluginError {
-  return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+  return new PluginError('NotReady', message, { retryAfterMs: retryMs });
 }

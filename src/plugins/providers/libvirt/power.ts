@@ -11,21 +11,21 @@ const onStates = ['running', 'idle', 'paused', 'in shutdown', 'pmsuspended', 'cr
  * shut down is waited for.
  */
 export function powerDriverOf(virsh: Virsh, uuid: string, fields: LibvirtFields): PowerDriver {
-  const tell = async (verb: string, also: RegExp): Promise<{ readonly told: true }> => {
+  const command = async (verb: string, also: RegExp): Promise<{ readonly accepted: true }> => {
     await virsh.run([verb, uuid], { also });
-    return { told: true };
+    return { accepted: true };
   };
   return new PowerDriver(
     {
       read: () => readPower(virsh, uuid),
-      on: () => tell('start', existsAlready),
-      off: () => tell('destroy', noDomain),
-      shutDown: () => tell('shutdown', noDomain),
+      on: () => command('start', existsAlready),
+      off: () => command('destroy', noDomain),
+      shutDown: () => command('shutdown', noDomain),
       cycle: async () => {
         const { ok, errors } = await virsh.run(['reset', uuid], {
           also: /not supported|not running|not active/i,
         });
-        return ok ? { told: true } : { told: false, why: errors.join('; ') };
+        return ok ? { accepted: true } : { accepted: false, why: errors.join('; ') };
       },
     },
     powerLimitsOf(fields, 1),

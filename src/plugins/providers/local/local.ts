@@ -15,7 +15,7 @@ import {
   type CanQuota,
   type CanShowConsole,
   type CanShowImages,
-  type CanTellAssigned,
+  type CanReportAssigned,
   type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
@@ -54,7 +54,7 @@ const fieldsSchema = z.object({
 const consoleSchema = z.object({ text: z.string().optional() });
 
 /** How long to wait before looking again at a machine that boots or goes, in ms. */
-const lookAgainMs = 300;
+const retryMs = 300;
 
 /** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */
 export class LocalProvider
@@ -68,7 +68,7 @@ export class LocalProvider
     CanLoad,
     CanCapture,
     CanShowImages,
-    CanTellAssigned,
+    CanReportAssigned,
     CanUploadImage,
     CanListImages,
     CanDownloadImage,
@@ -268,7 +268,7 @@ function amountsOf({ machines, cores, memoryMb }: Limits): AccountQuota['limits'
 }
 
 function notReady(message: string): PluginError {
-  return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+  return new PluginError('NotReady', message, { retryAfterMs: retryMs });
 }
 
 function machineOf(machine: MachineSummary): Machine {

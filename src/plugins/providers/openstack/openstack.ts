@@ -41,7 +41,7 @@ import { allParts, isPart, partsOf, partsWithTags, type Subject } from './parts.
 import { Session } from './session.js';
 
 /** How long to wait before looking again, in ms. */
-const lookAgainMs = 3_000;
+const retryMs = 3_000;
 
 /**
  * Metadata key of the machine's host key, so that CONFIRM knows it even after the account's secret changed.
@@ -141,7 +141,7 @@ export class OpenStackProvider
       return found.map(({ id }) => id);
     };
     const subject: Subject = { session, fields, key, partName: partName(key), servers };
-    await undoSteps(isHalfMade ? allParts : partsOf(fields), subject, lookAgainMs);
+    await undoSteps(isHalfMade ? allParts : partsOf(fields), subject, retryMs);
   }
 
   /** Also ports and floating addresses without a server, so that the sweep finds them. */
@@ -311,5 +311,5 @@ async function firstNetworkAddress(
 }
 
 function notReady(message: string): PluginError {
-  return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+  return new PluginError('NotReady', message, { retryAfterMs: retryMs });
 }

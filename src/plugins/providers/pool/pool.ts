@@ -56,7 +56,7 @@ export class PoolProvider extends Provider {
 
   async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
     const pool = poolOf(providerid) ?? this.namedPool();
-    const request = await this.pools.look(pool, key);
+    const request = await this.pools.request(pool, key);
     if (request === undefined)
       throw new PluginError('Invalid', `pool ${pool} knows nothing of this node; replace it`);
     this.refuseOver(pool, request);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { PluginError, type Hardware, type Outcome, type PowerReading } from '../../contract.js';
-import type { Told } from '../../bare-metal/index.js';
+import type { CommandResult } from '../../bare-metal/index.js';
 import type { HttpResponse } from '../../provider-base/http.js';
 import { findConsole, type SerialConsole } from './console.js';
 import { readHardware } from './hardware.js';
@@ -63,14 +63,14 @@ export class RedfishSystem {
    * The first of these types that the controller allows; done only when it has accepted it and finished its
    * task.
    */
-  async reset(types: readonly string[]): Promise<Told> {
+  async reset(types: readonly string[]): Promise<CommandResult> {
     const { system, path } = await this.#read();
     const action = system.Actions?.['#ComputerSystem.Reset'];
     const allowed = action?.['ResetType@Redfish.AllowableValues'];
     const type = types.find((one) => allowed === undefined || allowed.includes(one));
     if (type === undefined)
       return {
-        told: false,
+        accepted: false,
         why: `the controller allows none of ${types.join(', ')}, only ${allowed?.join(', ')}`,
       };
     const answer = await this.#http.call('POST', action?.target ?? `${path}/Actions/ComputerSystem.Reset`, {
@@ -80,7 +80,7 @@ export class RedfishSystem {
     // Busy or broken for now; whether anything happened shows in the power.
     if (answer.status === 429 || answer.status === 503 || answer.status === 409)
       throw new PluginError('Retryable', `${type} was put off: ${describeRefusal(answer)}`);
-    return { told: false, why: `${type} was refused: ${describeRefusal(answer)}` };
+    return { accepted: false, why: `${type} was refused: ${describeRefusal(answer)}` };
   }
 
   async setBoot(
@@ -101,8 +101,11 @@ export class RedfishSystem {
       etag === undefined ? {} : { 'if-match': etag },
     );
     if (answer.status === 202) {
-      const { told } = await this.#follow(answer);
-      return { answer: told ? 'done' : 'unknown', ...(told ? {} : { why: 'its task did not end well' }) };
+      const { accepted } = await this.#follow(answer);
+      return {
+        answer: accepted ? 'done' : 'unknown',
+        ...(accepted ? {} : { why: 'its task did not end well' }),
+      };
     }
     if (answer.status < 300) return { answer: 'done' };
     return {
@@ -154,18 +157,19 @@ export class RedfishSystem {
   }
 
   /** Waits for the task that the controller started, if any. A task that it no longer knows has ended. */
-  async #follow({ status, headers: { location } }: HttpResponse): Promise<Told> {
-    if (status !== 202 || location === undefined) return { told: true };
+  async #follow({ status, headers: { location } }: HttpResponse): Promise<CommandResult> {
+    if (status !== 202 || location === undefined) return { accepted: true };
     for (;;) {
       const answer = await this.#http.call('GET', location);
-      if (answer.status === 404 || answer.status === 204) return { told: true };
+      if (answer.status === 404 || answer.status === 204) return { accepted: true };
       if (answer.status === 200) {
         const { TaskState, TaskStatus } = parse(taskSchema, answer, location);
         if (TaskState === undefined || TaskState === 'Completed')
           return TaskStatus === 'Critical'
-            ? { told: false, why: 'its task ended critically' }
-            : { told: true };
-        if (endedStates.includes(TaskState)) return { told: false, why: `its task ended as ${TaskState}` };
+            ? { accepted: false, why: 'its task ended critically' }
+            : { accepted: true };
+        if (endedStates.includes(TaskState))
+          return { accepted: false, why: `its task ended as ${TaskState}` };
       } else if (answer.status !== 202) {
         throw new PluginError('Retryable', `GET ${location}: ${describeRefusal(answer)}`);
       }

@@ -5,7 +5,7 @@ import {
   Provider,
   type AccountOffers,
   type AccountQuota,
-  type CanHear,
+  type CanBeNotified,
   type CanLoad,
   type CanQuota,
   type Claims,
@@ -33,7 +33,7 @@ const askedAtOnce = 32;
  * has which is kept by the engine (claims): machines carry no tags, and workers on different hosts must
  * agree.
  */
-export class StaticProvider extends Provider implements CanLoad, CanQuota, CanHear {
+export class StaticProvider extends Provider implements CanLoad, CanQuota, CanBeNotified {
   private readonly claims: Claims;
 
   constructor(context: PluginContext) {
@@ -82,7 +82,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanHe
    */
   private async takeLiving(key: string, fitting: readonly StaticMachine[]): Promise<string | undefined> {
     const answers = new Map<StaticMachine, Promise<boolean>>();
-    const lives = async (slot: string): Promise<readonly string[]> => {
+    const answering = async (slot: string): Promise<readonly string[]> => {
       const machine = machineOfSlot(fitting, slot);
       if (machine === undefined) return [];
       const answer = answers.get(machine) ?? answersSsh(machine, this.signal);
@@ -92,12 +92,12 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanHe
     const slots = slotsOf(fitting);
     const first = await this.claims.take(key, slots);
     if (first === undefined) return undefined;
-    const isLiving = (await lives(first)).length > 0;
+    const isLiving = (await answering(first)).length > 0;
     this.signal.throwIfAborted();
     if (isLiving) return first;
     await this.claims.release(key);
     for (let asked = 0; asked < slots.length; asked += askedAtOnce) {
-      const living = (await Promise.all(slots.slice(asked, asked + askedAtOnce).map(lives))).flat();
+      const living = (await Promise.all(slots.slice(asked, asked + askedAtOnce).map(answering))).flat();
       this.signal.throwIfAborted();
       const name = living.length === 0 ? undefined : await this.claims.take(key, living);
       if (name !== undefined) return name;

@@ -15,7 +15,7 @@ import { defaultRunFolders, type RunFolders } from '../../src/model/node/run-fol
 import type { Script } from '../../src/plugins/contract.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { runOnce } from '../../src/ssh/run.js';
-import type { RunEnd, RunOptions, Turn } from '../../src/ssh/run-options.js';
+import type { RunEnd, RunOptions, Fence } from '../../src/ssh/run-options.js';
 import { writeCommand } from '../harness/node-bin.js';
 import { countLines, runFolder } from '../harness/run-fixture.js';
 import { processesWith } from '../harness/processes.js';
@@ -36,20 +36,20 @@ afterEach(async () => {
   rmSync(bin, { recursive: true });
 });
 
-const turn = (time: number, operation = String(time), of = 'uid/app-1#1'): Turn => ({
+const turn = (time: number, operation = String(time), of = 'uid/app-1#1'): Fence => ({
   node: of,
   time,
   operation,
 });
 function run(
   runId: string,
-  of: Turn | undefined,
+  of: Fence | undefined,
   text: string,
   more: Partial<RunOptions & { readonly script: Partial<Script>; readonly bounds: RunFolders }> = {},
 ): Promise<RunEnd> {
   const { script, bounds, ...options } = more;
   return runOnce(
-    { runId, script: { text, ...script }, bounds, turn: of },
+    { runId, script: { text, ...script }, bounds, fence: of },
     { connect: () => pool.acquire(node.target), ...options },
   );
 }
@@ -60,7 +60,7 @@ const runs = (name: string): boolean => existsSync(join(node.home, `running-${na
 /** Two scripts at once would both be between a line that begins and one that ends. */
 const marked = (name: string): string =>
   `echo "begin ${name}" >> "$HOME/ledger"; /bin/sleep 0.1; echo "end ${name}" >> "$HOME/ledger"`;
-const entries = (): string[] => readdirSync(join(node.runs, '.turns'));
+const entries = (): string[] => readdirSync(join(node.runs, '.fences'));
 
 test('a running script of an earlier operation is ended first, with all its processes, and logged', async () => {
   const zombie = run('old/INSTALL.1', turn(1), endless('old', 'trap "" TERM;'));

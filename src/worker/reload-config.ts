@@ -39,7 +39,7 @@ const fixed: Readonly<Record<Fixed, string>> = {
   metricsAddress: 'metrics',
 };
 
-export interface TakenOver {
+export interface Reloaded {
   readonly config: Config;
   /** Settings that changed and need a restart of the worker. */
   readonly restart: readonly string[];
@@ -50,7 +50,7 @@ export interface TakenOver {
  * @param next as the file reads for a worker of the present site
  * @param written the same without regard to the site
  */
-export function takeOver(current: Config, next: Config, written: Config): TakenOver {
+export function reloadConfig(current: Config, next: Config, written: Config): Reloaded {
   const changes = Object.fromEntries(live.map((key) => [key, next[key]])) as Pick<
     Config,
     (typeof live)[number]
