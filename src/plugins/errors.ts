@@ -1,5 +1,5 @@
 import type { JsonObject } from '../model/json.js';
-import { unknownOutcome } from '../model/node/failure.js';
+import { imageUnusable, unknownOutcome } from '../model/node/failure.js';
 
 /**
  * Kinds of failure, by which the engine decides what follows.
@@ -8,6 +8,8 @@ import { unknownOutcome } from '../model/node/failure.js';
  * - Capacity, Quota: the provider has no capacity left, or the account's quota is used up.
  * - Auth, Invalid: a retry cannot help; a person must change something.
  * - MachineFailed: the machine was made and ended in error, or is gone; another one takes its place.
+ * - ImageUnusable: nothing was done to the machine, because an image is missing or not whole, or something else that its
+ *   load needs on any machine is missing.
  * - UnknownOutcome: a change was sent, and whether it happened is unknown.
  * - ScriptFailed: a script on the node ended with an exit code that is not accepted.
  */
@@ -19,6 +21,7 @@ export const failureKinds = [
   'Auth',
   'Invalid',
   'MachineFailed',
+  imageUnusable,
   unknownOutcome,
   'ScriptFailed',
 ] as const;

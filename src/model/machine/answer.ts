@@ -1,3 +1,4 @@
+import { imageUnusable } from '../node/failure.js';
 import type { ImageRef } from './image.js';
 
 /**
@@ -54,7 +55,15 @@ export type CurrentReading =
   | { readonly is: 'unknown'; readonly why?: string };
 
 /** Why a task failed, read as an answer: kinds of failure after which it is certain that nothing was done. */
-const certain: readonly string[] = ['Invalid', 'Auth', 'Capacity', 'Quota', 'MachineFailed', 'ScriptFailed'];
+const certain: readonly string[] = [
+  'Invalid',
+  'Auth',
+  'Capacity',
+  'Quota',
+  'MachineFailed',
+  imageUnusable,
+  'ScriptFailed',
+];
 
 /**
  * Whatever does not certainly say "not done" is unknown: an outcome that was lost, a time limit, a fault of

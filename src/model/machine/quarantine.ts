@@ -1,10 +1,11 @@
+import { imageUnusable } from '../node/failure.js';
 import type { MachineAction } from './actions.js';
 import type { MachineIntent, MachineOperation, MachineState } from './state.js';
 
 /** Operations whose failures, and successes, count. */
 const counted: readonly MachineIntent['kind'][] = ['retry', 'power', 'boot', 'load', 'capture', 'unload'];
 
-/** Actions whose failure is none of the machine's. */
+/** Actions that do nothing to the machine: whatever their failure is, it is none of the machine's. */
 const elsewhere: readonly MachineAction[] = [
   'IMAGE_EXISTS',
   'RETRIEVE_IMAGE',
@@ -20,6 +21,7 @@ export function afterOperation(
   const { quarantineAfter = 0 } = account ?? {};
   if (owner !== undefined || !counted.includes(intent.kind) || state === 'cancelled') return {};
   if (state === 'done') return before === 0 ? {} : { failures: 0 };
+  if (failure?.kind === imageUnusable) return {};
   if (elsewhere.some((action) => action === failure?.action)) return {};
   const failures = before + 1;
   if (quarantineAfter === 0 || failures < quarantineAfter || quarantine !== undefined) return { failures };

@@ -15,6 +15,9 @@ export const handedOver = 'HandedOver';
 /** The kind of a failure after which the task may still run, or may have been done. */
 export const unknownOutcome = 'UnknownOutcome';
 
+/** The kind of a failure that is the image's, or its library's: nothing was done, and any other machine would fail, too. */
+export const imageUnusable = 'ImageUnusable';
+
 /** A failed task as state, status and logs show it. */
 export interface FailureRecord {
   readonly taskId: string;

@@ -1,5 +1,6 @@
 import type { Knowledge, Outcome, SizeReading } from '../../model/machine/answer.js';
 import type { DetachedRun, RunEnd } from '../../detached/detached-run.js';
+import { PluginError } from '../errors.js';
 import { fillWords } from '../fill-words.js';
 import type { ImageInput } from '../machine-abilities.js';
 import type { Imager } from './machine-fields.js';
@@ -52,13 +53,14 @@ export class ImageTool {
       token,
       program: () => filled,
       // A program whose outcome is unknown is started again, with the same token.
-      isAnswer: (code) => code === programExits.yes || code === programExits.no,
+      isAnswer: (code) => Object.values<number | null>(programExits).includes(code),
       progress,
       signal,
       detach,
     };
     const end = await runs.run(order);
     if (end.code === programExits.yes) return { answer: 'done' };
+    if (end.code === programExits.noImage) throw new PluginError('ImageUnusable', describeEnd(end));
     return { answer: end.code === programExits.no ? 'not done' : 'unknown', why: describeEnd(end) };
   }
 

@@ -3,9 +3,10 @@ import { childEnvironment } from '../../config/child-environment.js';
 
 /**
  * What the exit codes of the administrator's programs mean; any other code means unknown. `no` is a code that shells,
- * interpreters and clients do not end with by themselves: a crash must not read as "certainly not".
+ * interpreters and clients do not end with by themselves: a crash must not read as "certainly not". So is `noImage`, of
+ * programs about images: certainly not, and because of the image.
  */
-export const programExits = { yes: 0, no: 10 } as const;
+export const programExits = { yes: 0, no: 10, noImage: 41 } as const;
 
 interface CommandResult {
   /** Null where it could not be started, or was ended. */

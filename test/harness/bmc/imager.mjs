@@ -27,6 +27,7 @@ async function carryOut() {
   const { status, body } = await call('POST', `${path}/${what}`, { image, token });
   if (status >= 300) {
     process.stderr.write(`${JSON.stringify(body)}\n`);
+    if (what === 'load' && (await call('GET', `/v1/images/${image}`)).status === 404) return 41;
     return status === 409 || status === 404 ? 10 : 2;
   }
   for (;;) {

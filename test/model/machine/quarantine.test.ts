@@ -33,6 +33,7 @@ const ended = (part: Partial<MachineOperation> = {}): MachineOperation => ({
   notes: [],
   ...part,
 });
+const unusable = { ...ended().failure, action: 'LOAD', kind: 'ImageUnusable' } as MachineOperation['failure'];
 const noImage = { ...ended().failure, action: 'IMAGE_EXISTS' } as MachineOperation['failure'];
 
 describe('failures of a machine in a row', () => {
@@ -42,6 +43,12 @@ describe('failures of a machine in a row', () => {
     ['a cancelled operation says nothing', { failures: 2 }, { state: 'cancelled' }, {}],
     ['a status says nothing', { failures: 2 }, { intent: { kind: 'status' } }, {}],
     ['an image that does not exist is not its fault', { failures: 2 }, { failure: noImage }, {}],
+    [
+      'an image that is gone when it is to be written is not its fault',
+      { failures: 2 },
+      { failure: unusable },
+      {},
+    ],
     ['a quarantine by people stays as it is', { failures: 2, quarantine }, {}, { failures: 3 }],
     ["the machine of a node is its owner's", { failures: 2, owner: 'cluster/web' }, {}, {}],
     [

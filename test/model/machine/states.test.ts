@@ -204,6 +204,7 @@ describe('answers', () => {
       Auth: 'not done',
       Invalid: 'not done',
       MachineFailed: 'not done',
+      ImageUnusable: 'not done',
       ScriptFailed: 'not done',
     });
     expect(['Timeout', 'Internal'].map(answerOfFailure)).toEqual(['unknown', 'unknown']);

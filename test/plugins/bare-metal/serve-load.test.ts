@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -138,7 +140,24 @@ describe('the program of a load', () => {
     await end;
     expect(existsSync(file('copy'))).toBe(false);
     await writeFile(packed, (await readFile(packed)).subarray(0, 500));
-    expect(await serve(1_000)).toMatchObject({ is: 'unwritten', why: expect.stringContaining('unpacked') });
+    await rm(file('ready'));
+    expect(await serve(1_000)).toMatchObject({ is: 'unprepared', why: expect.stringContaining('unpacked') });
     expect(existsSync(file('copy'))).toBe(false);
+  });
+
+  it.each([
+    ['the image is gone', () => rm(join(folder, 'images', 'web@1.raw.gz')), 'there is no image web@1'],
+    ['the folder of images is gone', () => rm(join(folder, 'images'), { recursive: true }), 'cannot be read'],
+    ['the rescue system is gone', () => rm(join(folder, 'rescue', 'kernel')), 'make the rescue system'],
+  ])('says that the machine had no part in it if %s', async (_, remove, why) => {
+    await remove();
+    expect(await serve(1_000)).toMatchObject({ is: 'unprepared', why: expect.stringContaining(why) });
+  });
+
+  it('says the same of a port that another program serves', async () => {
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    expect(await serve(1_000)).toMatchObject({ is: 'unprepared', why: expect.stringContaining(`${port}`) });
+    other.close();
   });
 });

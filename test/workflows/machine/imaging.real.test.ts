@@ -170,6 +170,32 @@ describe.skipIf(noEmulators !== undefined)(
       expect(await rack.commands('loaded')).toEqual(before);
     });
 
+    it('do not count it either if the image is removed after it was verified', async () => {
+      const images = join(stack.folder, 'images');
+      for (let time = 1; time <= 4; time += 1) {
+        await writeFile(join(images, 'brief@1.raw'), content);
+        const image = { name: 'brief', revision: '1' };
+        const operation = await ground.begin('loaded', { kind: 'load', image, force: true });
+        await until('the image is verified', async () => {
+          const { step } = (await stack.client.machines.show('loaded')).operation ?? {};
+          return ['power off', 'set boot', 'write'].includes(step?.step ?? '');
+        });
+        await rm(join(images, 'brief@1.raw'));
+        const { operation: ended, machine } = await ground.end('loaded', operation);
+        expect(ended).toMatchObject({
+          answer: 'not done',
+          failure: {
+            action: 'LOAD',
+            kind: 'ImageUnusable',
+            message: expect.stringContaining('no image brief@1'),
+          },
+        });
+        expect(machine.state).toBe('available');
+        expect(machine.quarantine).toBeUndefined();
+      }
+      expect((await logOf('loaded')).at(-1)).toBe('on');
+    });
+
     it('are cancelled though their worker is dead: the server is ended, and then the machine is off', async () => {
       await add('cancelled');
       const operation = await load('cancelled');

@@ -13,11 +13,11 @@ export interface ImagingOrder {
 }
 
 /**
- * Exit codes of the program; Node.js ends a crash with 1 to 13. `unwritten`: the disk is certainly as it was. `broken`: it
- * is not, or that is not known, and a repetition does not help. Any other means that the program or the machine was lost,
+ * Exit codes of the program; Node.js ends a crash with 1 to 13. `unprepared`: the load never got to the machine, because of
+ * the image or the worker host. `unwritten`: the disk is certainly as it was. `broken`: it is not, or that is not known, and a repetition does not help. Any other means that the program or the machine was lost,
  * and is begun again.
  */
-export const exits = { done: 0, unwritten: 70, lost: 71, broken: 72 } as const;
+export const exits = { done: 0, unwritten: 70, lost: 71, broken: 72, unprepared: 73 } as const;
 
 /** Files in the directory of a run. */
 export const runFiles = {

@@ -8,7 +8,7 @@ import { serveLoad } from './serve-load.js';
 async function main(): Promise<number> {
   const order = JSON.parse(process.argv[2] ?? '') as ImagingOrder;
   const { is, why } = await serveLoad(order, { directory: process.cwd(), progress: print });
-  if (is !== 'unwritten' || order.isFirst) {
+  if ((is !== 'unwritten' && is !== 'unprepared') || order.isFirst) {
     print(why);
     return exits[is];
   }

@@ -93,7 +93,7 @@ export class NetworkImager {
         words: [process.execPath, program, JSON.stringify(order)],
         environment: programEnvironment,
       }),
-      isAnswer: (exit) => exit === exits.done || exit === exits.unwritten || exit === exits.broken,
+      isAnswer: (exit) => exit !== exits.lost && Object.values<number | null>(exits).includes(exit),
       ready: [
         {
           file: runFiles.ready,
@@ -118,6 +118,7 @@ export class NetworkImager {
       detach,
     });
     if (code === exits.done) return { answer: 'done' };
+    if (code === exits.unprepared) throw new PluginError('ImageUnusable', lastLine);
     if (code === exits.broken) throw new PluginError('UnknownOutcome', lastLine);
     return { answer: code === exits.unwritten ? 'not done' : 'unknown', why: lastLine };
   }

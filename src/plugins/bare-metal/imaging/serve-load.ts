@@ -17,7 +17,7 @@ const pollMs = 500;
 /** A load without progress is ended, and a machine may take longer than that to boot. */
 const waitShownMs = 30_000;
 
-export type LoadEnd = ImagingEnd | { readonly is: 'lost'; readonly why: string };
+export type LoadEnd = ImagingEnd | { readonly is: 'lost' | 'unprepared'; readonly why: string };
 
 interface LoadRun {
   /** The directory of the run. */
@@ -36,7 +36,8 @@ export async function serveLoad(order: ImagingOrder, run: LoadRun): Promise<Load
   } catch (error) {
     server?.stop();
     const why = error instanceof Error ? error.message : String(error);
-    return { is: server?.hasServed === true ? 'lost' : 'unwritten', why };
+    const wasReady = existsSync(join(run.directory, runFiles.ready));
+    return { is: server?.hasServed === true ? 'lost' : wasReady ? 'unwritten' : 'unprepared', why };
   } finally {
     await rm(join(run.directory, runFiles.copy), { force: true });
   }

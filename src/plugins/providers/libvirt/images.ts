@@ -57,6 +57,11 @@ export async function loadImage(
   if (domain.disk !== identity.disk) {
     const refused = refuseUnlessOff(domain);
     if (refused !== undefined) return refused;
+    if ((await account.volumes.find(image)) === undefined)
+      throw new PluginError(
+        'ImageUnusable',
+        `the image ${image} is no volume of the storage pool ${account.fields.pool}`,
+      );
     progress(`makes a disk of image ${image}`);
     await switchDisk(account, domain, image, identity);
     progress(`the machine has a disk of image ${image}`);

@@ -1,6 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import type { ImageInput, Knowledge, Outcome, PowerReading, SizeReading } from '../../contract.js';
+import {
+  PluginError,
+  type ImageInput,
+  type Knowledge,
+  type Outcome,
+  type PowerReading,
+  type SizeReading,
+} from '../../contract.js';
 import type { LocalApi } from './api.js';
 
 /** Poll interval for a changing machine, in ms. */
@@ -76,6 +83,8 @@ export class LocalVerbs {
       path: this.#path(`/${kind}`),
       body: { image: providerImage, token, tag: tag.length === 0 ? undefined : tag },
     });
+    if (!begun.found && kind === 'load' && (await this.imageExists(providerImage)).is === 'no')
+      throw new PluginError('ImageUnusable', `the machine service has no image ${providerImage}`);
     if (!begun.found)
       return {
         answer: 'not done',

@@ -20,7 +20,8 @@ export type ImageRecord = z.output<typeof recordSchema>;
 export type Found =
   | { readonly is: 'yes'; readonly file: string; readonly record: ImageRecord }
   | { readonly is: 'no' }
-  | { readonly is: 'unknown'; readonly why: string };
+  /** `isBroken`: it is there, and not as it was captured. */
+  | { readonly is: 'unknown'; readonly why: string; readonly isBroken?: true };
 
 const dataName = 'data';
 const recordName = 'image.json';
@@ -46,12 +47,20 @@ export class Library {
       if (!(await readdir(this.#images)).includes(name)) return { is: 'no' };
       const record = recordSchema.safeParse(JSON.parse(await readFile(join(at, recordName), 'utf8')));
       if (!record.success)
-        return { is: 'unknown', why: `the record of image ${name} in ${this.#images} cannot be read` };
+        return {
+          is: 'unknown',
+          why: `the record of image ${name} in ${this.#images} cannot be read`,
+          isBroken: true,
+        };
       const file = join(at, dataName);
       const { size } = await stat(file);
       return size === record.data.bytes
         ? { is: 'yes', file, record: record.data }
-        : { is: 'unknown', why: `image ${name} has ${size} bytes, and its record says ${record.data.bytes}` };
+        : {
+            is: 'unknown',
+            why: `image ${name} has ${size} bytes, and its record says ${record.data.bytes}`,
+            isBroken: true,
+          };
     } catch (error) {
       return {
         is: 'unknown',

@@ -1,5 +1,5 @@
 import { parseImageRef } from '../../../model/machine/image.js';
-import type { CurrentReading, Outcome } from '../../contract.js';
+import { PluginError, type CurrentReading, type Outcome } from '../../contract.js';
 import { programExits } from '../../bare-metal/index.js';
 import { fillWords } from '../../fill-words.js';
 import type { Resource } from './fields.js';
@@ -50,6 +50,12 @@ export function fillCommand(
 export function answerOf(code: number | null, why: string): Outcome {
   if (code === programExits.yes) return { answer: 'done' };
   return { answer: code === programExits.no ? 'not done' : 'unknown', why };
+}
+
+/** Of a program about an image. @throws PluginError ImageUnusable if the program says so. */
+export function imageAnswerOf(code: number | null, why: string): Outcome {
+  if (code === programExits.noImage) throw new PluginError('ImageUnusable', why);
+  return answerOf(code, why);
 }
 
 /** Program current prints `NAME@REVISION`, then `tainted: REASON` for each possible change by a user. */

@@ -5,30 +5,31 @@ import { join } from 'node:path';
 import { endDetached, runDetached, type RunEnd } from '../../../detached/detached-run.js';
 import type { TaskResult } from '../../../model/node/task.js';
 import { ClaimingProvider, programExits, runCommand } from '../../bare-metal/index.js';
-import type {
-  CanBeReached,
-  CanCapture,
-  CanCheckImage,
-  CanDeleteImage,
-  CanEndRun,
-  CanListImages,
-  CanLoad,
-  CanShowImages,
-  CanTaint,
-  CurrentReading,
-  ImageInput,
-  Knowledge,
-  LibraryInput,
-  MachineInput,
-  Outcome,
-  PluginContext,
-  SizeReading,
-  UploadedImage,
+import {
+  PluginError,
+  type CanBeReached,
+  type CanCapture,
+  type CanCheckImage,
+  type CanDeleteImage,
+  type CanEndRun,
+  type CanListImages,
+  type CanLoad,
+  type CanShowImages,
+  type CanTaint,
+  type CurrentReading,
+  type ImageInput,
+  type Knowledge,
+  type LibraryInput,
+  type MachineInput,
+  type Outcome,
+  type PluginContext,
+  type SizeReading,
+  type UploadedImage,
 } from '../../contract.js';
 import { hasTags } from '../../provider-base/machines.js';
 import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
 import { dataIn, Library } from './library.js';
-import { answerOf, describeExit, fillCommand, readCurrent, type Words } from './program.js';
+import { answerOf, describeExit, fillCommand, imageAnswerOf, readCurrent, type Words } from './program.js';
 
 const megabyte = 1_048_576;
 
@@ -103,7 +104,7 @@ export class ServiceProvider
 
   async imageExists({ providerImage }: ImageInput): Promise<Knowledge> {
     const found = await this.library().find(providerImage);
-    return found.is === 'unknown' ? found : { is: found.is };
+    return found.is === 'unknown' ? { is: found.is, why: found.why } : { is: found.is };
   }
 
   async imageSize({ providerImage }: ImageInput): Promise<SizeReading> {
@@ -117,16 +118,17 @@ export class ServiceProvider
     const resource = await this.own(input);
     const library = this.library();
     const found = await library.find(input.providerImage);
+    if (found.is === 'unknown' && found.isBroken === true) throw new PluginError('ImageUnusable', found.why);
     if (found.is === 'unknown') return { answer: 'unknown', why: found.why };
     if (found.is === 'no')
-      return {
-        answer: 'not done',
-        why: `there is no image ${input.providerImage} in the folder of provider ${this.account}`,
-      };
+      throw new PluginError(
+        'ImageUnusable',
+        `there is no image ${input.providerImage} in the folder of provider ${this.account}`,
+      );
     const fault = await library.check(found, this.signal);
-    if (fault !== undefined) return { answer: 'not done', why: fault };
+    if (fault !== undefined) throw new PluginError('ImageUnusable', fault);
     const { code, lastLine } = await this.run('load', resource, input, () => found.file);
-    return answerOf(code, describeExit(code, lastLine));
+    return imageAnswerOf(code, describeExit(code, lastLine));
   }
 
   async capture(input: ImageInput): Promise<Outcome> {
@@ -141,7 +143,7 @@ export class ServiceProvider
     const folder = join(directory, 'image');
     if (code !== programExits.yes) {
       await rm(folder, { recursive: true, force: true });
-      return answerOf(code, describeExit(code, lastLine));
+      return imageAnswerOf(code, describeExit(code, lastLine));
     }
     const size = await stat(dataIn(folder)).then(
       (found) => found.size,
@@ -248,7 +250,7 @@ export class ServiceProvider
       what: `program ${what} of ${resource.name}`,
       token: input.token,
       // A program whose outcome is unknown is started again.
-      isAnswer: (code) => code === programExits.yes || code === programExits.no,
+      isAnswer: (code) => Object.values<number | null>(programExits).includes(code),
       progress: input.progress,
       signal: this.signal,
       detach: this.detach,

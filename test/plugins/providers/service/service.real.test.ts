@@ -162,12 +162,16 @@ describe.skipIf(noPostgres !== undefined)(
       const text = await readFile(file, 'utf8');
       await chmod(file, 0o600);
       await writeFile(file, text.replace('EUR', 'XXX'));
-      expect(await bench.load('base@1')).toMatchObject({
-        answer: 'not done',
-        why: expect.stringContaining('checksum'),
+      await expect(bench.load('base@1')).rejects.toMatchObject({
+        kind: 'ImageUnusable',
+        message: expect.stringContaining('checksum'),
       });
       await appendFile(file, 'more');
-      expect((await bench.load('base@1')).answer).toBe('unknown');
+      await expect(bench.load('base@1')).rejects.toMatchObject({ kind: 'ImageUnusable' });
+      const fields = { programs: { ...(admin['programs'] as JsonObject), load: ['sh', '-c', 'exit 41'] } };
+      await bench.captureAs('whole@1');
+      await expect(bench.load('whole@1', { fields })).rejects.toMatchObject({ kind: 'ImageUnusable' });
+      expect(await shop('SELECT value FROM setting')).toBe('DKK');
 
       await shop('CREATE VIEW odd AS SELECT value FROM setting');
       await bench.captureAs('odd@1');
