@@ -18,13 +18,22 @@ afterAll(() => scene.close());
 beforeEach(() => scene.begin());
 afterEach(() => scene.expectNothingExecuted());
 
-/** Secret references at the places where a node or a plugin can get one into the payload. */
-const forged: readonly (readonly [string, () => JsonObject])[] = [
-  ['a key of its own', () => scene.payload({ note: scene.trap() })],
-  ['the bottom of a structure', () => scene.payload({ note: { list: [{ deep: scene.trap() }] } })],
+const notTheAccounts = {
+  type: 'Invalid',
+  message: expect.stringContaining('holds a secret reference that is neither in') as string,
+};
+
+/**
+ * Places where a node or a plugin can put a secret reference into the payload; in `ssh-auth` the task fails, elsewhere
+ * the reference stays as it is.
+ */
+const forged: readonly (readonly [place: string, config: () => JsonObject, isLogin: boolean])[] = [
+  ['a key of its own', () => scene.payload({ note: scene.trap() }), false],
+  ['the bottom of a structure', () => scene.payload({ note: { list: [{ deep: scene.trap() }] } }), false],
   [
     'the password of ssh-auth',
     () => scene.payload({ 'ssh-auth': { user: scene.node.target.user, password: scene.trap() } }),
+    true,
   ],
   [
     'the key of ssh-auth',
@@ -36,63 +45,84 @@ const forged: readonly (readonly [string, () => JsonObject])[] = [
           password: scene.node.target.password ?? '',
         },
       }),
+    true,
   ],
 ];
 
 // Promise: payload-not-resolved
 describe('a secret reference in the payload', () => {
-  test.each(forged)('at %s is not resolved by a task of the node', async (_place, config) => {
-    await scene.bench
-      .run('INSTALL', request({}, { ...scene.service('{}'), config: config() }))
-      .catch(() => undefined);
+  const how = (): string => JSON.stringify({ ipaddress: scene.node.target.host });
+
+  test.each(forged)('at %s is not resolved by a task of the node', async (_place, config, isLogin) => {
+    const attempt = scene.bench.run('INSTALL', request({}, { ...scene.service('{}'), config: config() }));
+    if (isLogin) expect(await failureOf(attempt)).toMatchObject(notTheAccounts);
+    else await attempt;
   });
 
-  test.each(forged)('at %s is not resolved by CONFIRM', async (_place, config) => {
-    const asked = request(
-      { how: JSON.stringify({ ipaddress: scene.node.target.host }) },
-      { config: config() },
-    );
-    await scene.bench.run('CONFIRM', asked).catch(() => undefined);
+  test.each(forged)('at %s is not resolved by CONFIRM', async (_place, config, isLogin) => {
+    const attempt = scene.bench.run('CONFIRM', request({ how: how() }, { config: config() }));
+    if (isLogin) expect(await failureOf(attempt)).toMatchObject(notTheAccounts);
+    else await attempt;
   });
 
-  test.each(forged)('at %s is not resolved by a survey or a health check', async (_place, config) => {
+  test.each(forged)('at %s is not resolved by a probe or a health check', async (_place, config, isLogin) => {
     const { PROBE_NODES } = createTaskActivities(scene.bench.parts);
-    const probe = { kind: 'command' as const, command: 'true' };
-    const looked = {
+    const node = {
       nodeId: 'app-1',
       incarnation: 1,
       keyUid: 'u',
       config: config(),
-      checks: { app: { probe, timeout: 5, every: 1, within: 5 } },
+      checks: { app: { command: 'true', timeout: 5, every: 1, within: 5 } },
     };
-    const how = JSON.stringify({ ipaddress: scene.node.target.host });
     const environment = new MockActivityEnvironment(
       { attempt: 9, startToCloseTimeoutMs: 60_000 },
       { logger: new DefaultLogger('ERROR') },
     );
-    await environment.run(PROBE_NODES, {
+    const found: unknown = await environment.run(PROBE_NODES, {
       clusterId: 'web',
-      provider: { name: 'fault', type: 'fault', fields: { how } },
-      nodes: [looked],
+      provider: { name: 'fault', type: 'fault', fields: { how: how() } },
+      nodes: [node],
     });
+    expect(found).toMatchObject(
+      isLogin
+        ? { unknown: [{ nodeId: 'app-1', why: notTheAccounts.message }] }
+        : { unknown: [], health: [{ nodeId: 'app-1', service: 'app', well: true }] },
+    );
   });
 
   test('outside ssh-auth is not resolved by CONFIRM of an account that passes references', async () => {
+    const login = { password: { secret: 'env:TOKEN' } };
+    const node = await startNode({ password: secret });
     const other = await openWithEcho(passing, {
-      providers: { fault: { type: 'fault', site: 'here', fields: {} } },
+      providers: { fault: { type: 'fault', site: 'here', fields: { login } } },
     });
     try {
-      const config = scene.payload({
-        note: scene.trap(),
-        'ssh-auth': { user: scene.node.target.user, password: { secret: 'env:TOKEN' } },
-      });
-      await other
-        .run('CONFIRM', request({ how: JSON.stringify({ ipaddress: scene.node.target.host }) }, { config }))
-        .catch(() => undefined);
+      const { host, port, user, hostKey } = node.target;
+      const config = {
+        ...scene.payload({ note: scene.trap(), 'ssh-auth': { user, ...login } }),
+        'ssh-port': port,
+        'ssh-host-key': hostKey,
+      };
+      await other.run('CONFIRM', request({ how: JSON.stringify({ ipaddress: host }) }, { config }));
     } finally {
       await other.close();
+      await node.close();
     }
   });
+});
+
+test('a reference that the account has itself is resolved: what the other tests forge would be executed', async () => {
+  const trap = scene.trap();
+  const other = await openWithEcho(passing, {
+    providers: { fault: { type: 'fault', site: 'here', fields: { login: { password: trap } } } },
+  });
+  try {
+    const config = scene.payload({ 'ssh-auth': { user: scene.node.target.user, password: trap } });
+    await other.run('INSTALL', request({}, { ...scene.service('{}'), config }));
+    scene.expectExecuted();
+  } finally {
+    await other.close();
+  }
 });
 
 describe('a reference of the account in ssh-auth', () => {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -104,6 +104,12 @@ export class Scene {
   /** To be called after each test. */
   expectNothingExecuted(): void {
     expect(existsSync(this.#marker)).toBe(false);
+  }
+
+  /** For a test in which a trap is to be executed; `expectNothingExecuted` passes afterwards. */
+  expectExecuted(): void {
+    expect(existsSync(this.#marker)).toBe(true);
+    rmSync(this.#marker);
   }
 
   /** A reference that runs a program on the worker if anything resolves it. */
