@@ -50,6 +50,18 @@ const components = [
     version: () => firstOf(['sh', '-c', 'test -x /usr/sbin/sshd && ssh -V 2>&1']),
     missing: setup,
   },
+  {
+    name: 'ping, csh, ksh, tcsh, zsh, fish',
+    for: 'reachability of machines, login shells',
+    version: () => {
+      const programs = ['ping', 'csh', 'ksh', 'tcsh', 'zsh', 'fish'];
+      const found = programs.filter(
+        (program) => firstOf(['sh', '-c', `command -v ${program}`]) !== undefined,
+      );
+      return found.length === programs.length ? found.join(', ') : undefined;
+    },
+    missing: setup,
+  },
   { name: 'Moto', for: 'provider aws', version: () => mark('moto', /^\.moto-(.+)$/), missing: setup },
   {
     name: 'Apache Libcloud',

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { basename, join } from 'node:path';
 import { makeBootParts } from './boot-disk.mjs';
 import { makeBootImage } from './boot-image.mjs';
-import { cacheFolder, root, runMain, say } from './environment.mjs';
+import { cacheFolder, messageOf, root, runMain, say } from './environment.mjs';
 import { getTimeSkipping } from './get-time-skipping.mjs';
 import { makeNodeImage } from './node-image.mjs';
 
@@ -35,7 +35,11 @@ const packages = [
   { name: 'iproute2', has: () => onPath('ip') },
   { name: 'default-jre-headless', has: () => onPath('java') },
   { name: 'maven', has: () => onPath('mvn') },
+  { name: 'iputils-ping', has: () => onPath('ping') },
   { name: 'zsh', has: () => onPath('zsh') },
+  { name: 'csh', has: () => existsSync('/bin/bsd-csh') },
+  { name: 'tcsh', has: () => onPath('tcsh') },
+  { name: 'ksh', has: () => onPath('ksh') },
   { name: 'fish', has: () => onPath('fish') },
   {
     name: 'chromium',
@@ -59,30 +63,50 @@ const ansible = 'ansible-core==2.19.14';
 /** What runs compose files on Podman, for automator compose. */
 const podmanCompose = 'podman-compose==1.6.0';
 
-await runMain(async () => {
-  // .ci/run builds the programs in Go first, beside npm test: they take a quarter of an hour.
-  if (process.argv[2] === 'go') return buildAll();
-  const missing = packages.filter(({ has }) => !has()).map(({ name }) => name);
-  if (missing.length > 0) installPackages(missing);
-  installMoto();
-  installLibcloud();
-  installNodepool();
-  installEmulators(join(cacheFolder(), emulators.folder));
-  makeNodeImage();
-  makeBootParts();
-  makeBootImage();
-  installAnsible();
-  installPodmanCompose();
-  await getTimeSkipping();
-  buildAll();
-});
+/** @typedef {readonly [title: string, install: () => unknown]} Step */
 
-function buildAll() {
-  if (!onPath('go'))
-    throw new Error('Go is not on PATH: it builds what the container stack and two tests run');
-  buildObjectStore();
-  buildBuildkiteAgent();
-  buildServers();
+/** @type {readonly Step[]} */
+const goPrograms = [
+  ['the object store', buildObjectStore],
+  ["Buildkite's agent", buildBuildkiteAgent],
+  ['the servers of the container stack', buildServers],
+];
+
+/** @type {readonly Step[]} */
+const steps = [
+  ['packages of the system', installPackages],
+  ['Moto', installMoto],
+  ['Apache Libcloud', installLibcloud],
+  ['Nodepool', installNodepool],
+  ['emulators of management controllers', () => installEmulators(join(cacheFolder(), emulators.folder))],
+  ['the image of the container tests', makeNodeImage],
+  ['the rescue system', makeBootParts],
+  ['the boot image', makeBootImage],
+  ['Ansible', installAnsible],
+  ['podman-compose', installPodmanCompose],
+  ['the time-skipping server', getTimeSkipping],
+  ...goPrograms,
+];
+
+// .ci/run builds the programs in Go first, beside npm test: they take a quarter of an hour.
+await runMain(() => installAll(process.argv[2] === 'go' ? goPrograms : steps));
+
+/**
+ * A step that fails keeps no other one from being tried.
+ * @param {readonly Step[]} all
+ */
+async function installAll(all) {
+  /** @type {string[]} */
+  const failed = [];
+  for (const [title, install] of all) {
+    try {
+      await install();
+    } catch (error) {
+      failed.push(title);
+      say(`${title}: ${messageOf(error)}`);
+    }
+  }
+  if (failed.length > 0) throw new Error(`not installed: ${failed.join(', ')}`);
 }
 
 /** The Temporal server and its Web UI of the container stack. */
@@ -90,6 +114,7 @@ function buildServers() {
   const servers = join(cacheFolder(), 'servers');
   if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server')))
     return say(`the servers are built: ${servers}`);
+  requireGo();
   say(
     `builds Temporal's server and Web UI of the container stack from source into ${servers}: about 15 minutes, once`,
   );
@@ -152,6 +177,7 @@ function buildProgram(name, source, version) {
   if (existsSync(program)) return say(`${name} is there: ${program}`);
   say(`builds ${name} from source into ${folder}: about two minutes`);
   mkdirSync(folder, { recursive: true });
+  requireGo();
   run(['go', 'install', `${source}@v${version}`], { ...process.env, GOBIN: folder, CGO_ENABLED: '0' });
   // A module's version is no part of the name of its program.
   const built = basename(source.replace(/\/v\d+$/, ''));
@@ -173,8 +199,13 @@ function installEmulators(folder) {
   ]);
 }
 
-/** @param {readonly string[]} names */
-function installPackages(names) {
+function requireGo() {
+  if (!onPath('go')) throw new Error('Go is not on PATH; install it to build this program');
+}
+
+function installPackages() {
+  const names = packages.filter(({ has }) => !has()).map(({ name }) => name);
+  if (names.length === 0) return;
   if (!onPath('apt-get'))
     throw new Error(`${names.join(' and ')} must be installed by hand: there is no apt-get here`);
   if (process.getuid?.() !== 0)
