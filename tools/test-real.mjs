@@ -28,10 +28,10 @@ const suites = [
  */
 const alone = [
   {
-    title: '20 kills of workers and of the Temporal server',
+    title: '20 kills of workers and of the Temporal server on SQLite, and 4 on PostgreSQL',
     variable: 'HEDDLE_KILLS',
     value: '20',
-    tests: 'test/chaos/kills',
+    tests: 'test/chaos/chaos',
   },
   {
     title: 'virtual machines that boot, on an emulated processor',

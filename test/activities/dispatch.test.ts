@@ -225,7 +225,7 @@ describe('before the plugin is asked', () => {
 
 // Promise: redaction
 describe('secrets', () => {
-  it('are removed from failures and logs', async () => {
+  it('a secret is removed from failures and logs', async () => {
     const failure = await failureOf(bench.run('CREATE', request({ how: 'leak' })));
     expect(failure.message).toBe('CREATE app-1: call with (secret) refused');
     expect(failure.first.stderr).toBe('sent (secret)');
@@ -241,7 +241,7 @@ describe('secrets', () => {
     expect(bench.logged.join('\n')).toContain('call with (secret) refused');
   });
 
-  it('are removed from what an attempt is at, which a plugin may say', async () => {
+  it('a secret is removed from the progress text that a plugin reports', async () => {
     const environment = new MockActivityEnvironment({ attempt: 1 }, { logger: new DefaultLogger('ERROR') });
     await environment.run(async () => {
       const attempt = beginAttempt(bench.parts, {
@@ -259,7 +259,7 @@ describe('secrets', () => {
     });
   });
 
-  it('are removed from the output of a script, in its outcome and in its log', async () => {
+  it('a secret is removed from the output of a script, in its result and in its log', async () => {
     const node = await startNode();
     try {
       const { host, port, user, password } = node.target;

@@ -62,7 +62,7 @@ describe('workflows of all kinds, whose tasks are lost, late and repeated', () =
   });
 
   it(
-    'are continued by every worker: a replay gives the same commands',
+    'every worker can continue them: a replay gives the same commands',
     { timeout: 300_000 + kills * 30_000 },
     async () => {
       const { client } = stack;

@@ -1,22 +1,19 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { until } from '../harness/until.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { askSurely, outlast } from '../harness/chaos/ask.js';
 import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
 import { judgeCluster, judgeEnd } from '../harness/chaos/oracle.js';
+import { settingOf } from '../harness/chaos/random.js';
 import { startOnSqlite } from '../harness/chaos/server.js';
 
-const wanted = 100;
 const size = 25;
+const wanted = settingOf('HEDDLE_ALARMS', size);
 
-/** Minutes of an otherwise idle machine: HEDDLE_KILLS asks for it. */
-const unasked = env['HEDDLE_KILLS'] === undefined;
-
-describe.skipIf(unasked)('workers that are silent for longer than a heartbeat timeout, and continue', () => {
+describe('workers that are silent for longer than a heartbeat timeout, and continue', () => {
   let folder: string;
   let world: ChaosWorld;
   beforeAll(async () => {

@@ -1,20 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
 import { live } from '../harness/chaos/lives.js';
 import { judgeEnd } from '../harness/chaos/oracle.js';
-import { openRandom, seedOf } from '../harness/chaos/random.js';
+import { openRandom, seedOf, settingOf } from '../harness/chaos/random.js';
 import { startOnSqlite } from '../harness/chaos/server.js';
 
-const rounds = 20;
+const rounds = settingOf('HEDDLE_ROUNDS', 3);
 
-/** Four minutes: HEDDLE_KILLS asks for it. */
-const unasked = env['HEDDLE_KILLS'] === undefined;
-
-describe.skipIf(unasked)('workers that are stopped and started in turn, as in a deployment', () => {
+describe('workers that are stopped and started in turn, as in a deployment', () => {
   let folder: string;
   let world: ChaosWorld;
   beforeAll(async () => {

@@ -66,7 +66,7 @@ describe('commands that destroy machines', () => {
     expect(await run('delete', 'empty', '-y', '--no-wait')).toMatchObject({ code: 0 });
   });
 
-  it('are refused for a locked cluster, from the command line and from programs, until it is unlocked', async () => {
+  it('a locked cluster refuses them from the command line and from programs until it is unlocked', async () => {
     await make(specOf('locked', 1, { lock: true }));
     const { client } = stack;
     for (const words of [

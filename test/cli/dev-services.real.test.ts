@@ -59,7 +59,7 @@ describe('services of local machines that booted again', () => {
   };
   const down = (name: string): string => `1 machine of cluster ${name} booted again, and`;
 
-  it('are named with the command that starts them if the file forbids starting them', async () => {
+  it('the command that starts them is shown if the file forbids starting them', async () => {
     expect(await apply('quiet', { repair: { rebooted: 'nothing' } })).toBe('done');
     await powerCut('quiet');
     expect(await said('quiet')).toEqual([
@@ -75,7 +75,7 @@ describe('services of local machines that booted again', () => {
     expect(node?.drift).toBeUndefined();
   });
 
-  it('are named with status as the next command if an operation has not ended', async () => {
+  it('status is the next command shown if an operation has not ended', async () => {
     expect(await apply('busy')).toBe('done');
     expect(await apply('busy', {}, 'exit 3')).toBe('held');
     await powerCut('busy');
@@ -84,7 +84,7 @@ describe('services of local machines that booted again', () => {
     ]);
   });
 
-  it('are named with apply as the next command if the last apply did not succeed', async () => {
+  it('apply is the next command shown if the last apply did not succeed', async () => {
     expect(await apply('broken')).toBe('done');
     expect(await apply('broken', {}, 'exit 3')).toBe('held');
     await stack.client.cancel('broken');
@@ -94,7 +94,7 @@ describe('services of local machines that booted again', () => {
     ]);
   });
 
-  it('are started by an apply of the same file otherwise', async () => {
+  it('an apply of the same file starts them otherwise', async () => {
     expect(await apply('fine')).toBe('done');
     await powerCut('fine');
     expect(await said('fine')).toEqual([

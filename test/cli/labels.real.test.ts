@@ -59,7 +59,7 @@ describe('labels of clusters', () => {
     await until('no labels are left', async () => (await listed('--label', 'team=shop')).length === 0);
   });
 
-  it('are refused if providers could not take them, or if they look like tags of Heddle', async () => {
+  it('a label is refused if a provider could not take it, or if it resembles a tag of Heddle', async () => {
     const file = join(stack.folder, 'wrong.yaml');
     for (const labels of [{ 'heddle-key': 'x' }, { 'a b': 'x' }, { a: 'x, y' }, { a: '' }]) {
       await writeFile(file, JSON.stringify({ name: 'wrong', labels, nodes: { app: nodes(1, []) } }));

@@ -100,7 +100,7 @@ describe('a wrong setting', () => {
 });
 
 describe('common options', () => {
-  it('have the same effect before and after a command, and between the words of one', async () => {
+  it('a common option has the same effect before, after and within a command', async () => {
     for (const words of [
       ['--json', 'config', 'show'],
       ['config', '--json', 'show'],
@@ -117,7 +117,7 @@ describe('common options', () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'Usage', next: 'heddle --help' } });
   });
 
-  it('are refused before a command that does not take them', async () => {
+  it('a common option is refused before a command that does not accept it', async () => {
     expect(await run(['--namespace', 'mine', 'keys', 'list'])).toMatchObject({
       code: 2,
       stderr: "error: heddle keys list has no option '--namespace'\nnext: heddle keys list --help\n",

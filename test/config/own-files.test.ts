@@ -102,7 +102,7 @@ describe('files that heddle.yaml names', () => {
     return refuseForeignSettings(loadConfig({ configFlag: file, env: { HOME: folder } }));
   };
 
-  it('are all settings with texts but those that are known to name none', () => {
+  it('every setting with text names a file, except for a known list', () => {
     const schema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as Schema;
     const texts = [...new Set(textsIn(schema))];
     expect(texts.length).toBeGreaterThan(30);
@@ -183,7 +183,7 @@ describe('files that heddle.yaml names', () => {
     expect(() => loadWords('/bin/sh', '-c', 'true', '/tmp', '/dev/null')).not.toThrow();
   });
 
-  it('are not checked where a variable takes the place of the setting', () => {
+  it('a file is not checked if a variable replaces its setting', () => {
     const path = join(folder, 'named');
     mkdirSync(path);
     chmodSync(path, 0o777);
@@ -214,7 +214,7 @@ describe('files that heddle.yaml names', () => {
     },
   );
 
-  it('are only to be changed if Heddle reads them: plugins', () => {
+  it('only files of plugins that Heddle reads must be changed', () => {
     const path = join(folder, 'named');
     mkdirSync(path, { mode: 0o700 });
     const restore = pretendForeign(path);

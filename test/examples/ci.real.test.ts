@@ -230,7 +230,7 @@ describe('the examples for CI systems', () => {
     expect(await requestsOf('jenkins-web-12')).toEqual(['returned']);
   });
 
-  it('are all run here', () => {
+  it('every example is run by a test', () => {
     expect(readdirSync(examples).toSorted()).toEqual(['buildkite', 'github', 'gitlab', 'jenkins']);
   });
 });

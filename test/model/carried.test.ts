@@ -101,13 +101,13 @@ describe('the clusters that use outputs', () => {
     return { readers, forgotten };
   };
 
-  it('are all remembered up to a limit', () => {
+  it('all readers are remembered up to a limit', () => {
     const { readers, forgotten } = noteAll(500, 30);
     expect(Object.keys(readers)).toHaveLength(500);
     expect(forgotten).toEqual([]);
   });
 
-  it('are forgotten above it, those first that reported longest ago', () => {
+  it('above the limit the readers that reported longest ago are forgotten first', () => {
     const { readers, forgotten } = noteAll(20, 10_000);
     expect(Object.keys(readers)).toEqual(['reader-16', 'reader-17', 'reader-18', 'reader-19']);
     expect(forgotten).toEqual(Array.from({ length: 16 }, (_, number) => `reader-${number}`));

@@ -24,7 +24,7 @@ const script = (text: string): Partial<ClusterSpec> => ({
 });
 
 describe('changes of a spec', () => {
-  it('are empty for equal specs', () => {
+  it('equal specs have no changes', () => {
     expect(changes({}, {})).toEqual({});
   });
 

@@ -243,7 +243,7 @@ describe('the machines that a sweep deletes', () => {
     expect(ids(decideSweep(evidence(given)).ripe)).toEqual(expected);
   });
 
-  it('are the oldest, no more than the cap', () => {
+  it('the oldest are deleted, no more than the cap', () => {
     const all = ['a', 'b', 'c'].map((id) => suspect(id));
     const earlier = all.map((one, index) => seenBefore(one, (index + 2) * hour));
     expect(ids(decideSweep(evidence({ reports: [look(all)], earlier })).ripe)).toEqual(['c', 'b']);

@@ -34,7 +34,7 @@ async function write(name: string, text: string): Promise<string> {
 }
 
 describe('references that may stand in a login', () => {
-  it('are those of machines in heddle.yaml, and their key files', async () => {
+  it('those of machines in heddle.yaml and their key files may stand in a login', async () => {
     const machines: Json[] = [
       { name: 'a', address: '10.0.0.1', password: { secret: 'file:/etc/a' } },
       { name: 'b', address: '10.0.0.2', keyFile: '/etc/b.key' },
@@ -55,12 +55,12 @@ describe('references that may stand in a login', () => {
     expect(await referencesOf({ inventory }, type)).toEqual(['env:b', 'file:/etc/b']);
   });
 
-  it('are the key files of an Ansible inventory and its group_vars', async () => {
+  it('the key files of an Ansible inventory and its group_vars may stand in a login', async () => {
     const inventory = await write('hosts', '[web]\na ansible_ssh_private_key_file=keys/a\n');
     expect(await referencesOf({ inventory })).toEqual([`file:${join(folder, 'keys', 'a')}`]);
   });
 
-  it('are those of every account for a node of a pool', async () => {
+  it('those of every account may stand in the login of a node of a pool', async () => {
     const accounts = {
       rack: { type: 'static', fields: { keyFile: '/etc/rack.key' } },
       other: { type: 'static', fields: { inventory: join(folder, 'absent.yaml') } },
@@ -75,7 +75,7 @@ describe('references that may stand in a login', () => {
 
   const vault = '[db]\nc ansible_ssh_pass="{{ from_vault }}"\n';
 
-  it('are those of the groups of the account, whatever other hosts have', async () => {
+  it('those of the groups of the account may stand in a login, whatever other hosts have', async () => {
     const inventory = await write('hosts', `[web]\na ansible_ssh_private_key_file=/etc/a\n${vault}`);
     const fields = { inventory, groups: ['web'] };
     expect(await referencesOf(fields)).toEqual(['file:/etc/a']);
@@ -110,7 +110,7 @@ describe('references that may stand in a login', () => {
     },
   );
 
-  it('are compared again if the inventory changed just now', async () => {
+  it('the references are read again if the inventory has just changed', async () => {
     const inventory = await write('hosts', '[web]\na ansible_ssh_private_key_file=/etc/a\n');
     await expect(refuse({ inventory }, 'rack', node)).rejects.toMatchObject({ kind: 'Retryable' });
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);

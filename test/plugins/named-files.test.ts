@@ -60,7 +60,7 @@ describe('files that fields of plugins name', () => {
     [...registry.providers(), ...registry.automators()].map(({ descriptor }) => descriptor);
   const static_ = (): Descriptor => registry.provider('static').descriptor;
 
-  it('are declared by every built-in plugin, for all its fields with texts', () => {
+  it('every built-in plugin declares for each text field whether it names files', () => {
     const undeclared = descriptors().flatMap(({ name, fields }) => {
       const known = (others[name] ?? '').split(' ');
       return Object.entries(fields?.admin ?? {})
@@ -72,7 +72,7 @@ describe('files that fields of plugins name', () => {
   });
 
   // Promise: foreign-files
-  it('are refused in each declared field if another user owns them, or may write them', () => {
+  it('each declared field refuses a file that another user owns or may write', () => {
     let checked = 0;
     for (const descriptor of descriptors())
       for (const [key, { files = {}, type }] of Object.entries(descriptor.fields?.admin ?? {}))
@@ -117,7 +117,7 @@ describe('files that fields of plugins name', () => {
     checkConfiguration(registry, { namedFiles: [], providers: {}, automators });
   };
 
-  it('are refused with their place when a worker starts, every file of a tree included', () => {
+  it('a worker refuses to start and names the place, for every file of a tree', () => {
     mkdirSync(join(folder, 'playbooks/roles/web'), { recursive: true });
     const tasks = join(folder, 'playbooks/roles/web/tasks.yml');
     writeFileSync(tasks, '');
@@ -145,7 +145,7 @@ describe('files that fields of plugins name', () => {
     );
   });
 
-  it('are refused with their place if a folder cannot be read; what nobody here may enter is passed over', () => {
+  it('a folder that cannot be read is refused with its place; one that no user of this host may enter is skipped', () => {
     const closed = join(folder, 'playbooks/lost+found');
     mkdirSync(closed, { recursive: true });
     chmodSync(folder, 0o755);
@@ -164,7 +164,7 @@ describe('files that fields of plugins name', () => {
     lab: { type: 'static', fields: { machines: [machine], ...fields } },
   });
 
-  it('are refused when a worker starts, and again before each call', async () => {
+  it('files are checked when a worker starts, and again before each call', async () => {
     const knownHosts = join(folder, 'known_hosts');
     writeFileSync(knownHosts, '');
     const providers = account({ knownHosts });

@@ -192,12 +192,12 @@ describe('references in cluster files', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('are found at any depth', () => {
+  it('references are found at any depth', () => {
     const value = { a: [{ secret: 'env:NO' }, 'env:NO'], b: { c: { secret: 'env:YES' } }, secret: 'env:NO' };
     expect(forbiddenReferences(value, allowReferences(['env:YES']))).toEqual([['a', 0]]);
   });
 
-  it('are refused with their place before anything is created', async () => {
+  it('a reference is refused with its place before anything is created', async () => {
     const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
     const parts = {
       registry,

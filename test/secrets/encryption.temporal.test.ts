@@ -107,7 +107,7 @@ describe('a worker and a client with the Heddle plugin', () => {
     expect(decodedBase64(stored).match(/canary[\w-]*/g)).toBeNull();
   });
 
-  it('are readable through the codec server', async () => {
+  it('the codec server decodes their payloads', async () => {
     const payloads = payloadsIn(JSON.parse(stored));
     const response = await fetch(`${codecServer.url}/decode`, {
       method: 'POST',

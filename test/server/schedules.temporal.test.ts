@@ -19,7 +19,7 @@ describe('the schedules of workers', () => {
   });
   afterAll(() => stack.stop());
 
-  it('are made again after someone deleted them, which doctor reports as a failure', async () => {
+  it('a deleted schedule is created again, and doctor reports it as a failure', async () => {
     const { temporal } = stack.client;
     const examined = () => checkSweep(() => temporal, Date.now());
     expect(await keepSchedules(temporal, settings)).toEqual([]);

@@ -128,7 +128,7 @@ describe('a log', () => {
 });
 
 (process.platform === 'win32' ? describe.skip : describe)('modes', () => {
-  it('have modes 0700 and 0600 throughout', async () => {
+  it('folders have mode 0700 and files 0600', async () => {
     await store.append(log, Buffer.from('x'));
     for (const name of await readdir(folder, { recursive: true })) {
       const found = await stat(join(folder, name));

@@ -60,7 +60,7 @@ describe('requests to a cluster', () => {
     await deleteAll('same');
   });
 
-  it.concurrent('are refused with another spec and a reason while the cluster is busy, or with createOnly', async () => {
+  it.concurrent('an apply of another spec is refused with a reason while the cluster is busy, or with createOnly', async () => {
     const { client } = stack;
     const { operation } = await client.apply(specFor('busy', ledger.script({ gate: 'busy' })));
     await ledger.written('busy app-1 app START begin');
@@ -104,7 +104,7 @@ describe('requests to a cluster', () => {
     await deleteAll('change');
   });
 
-  it.concurrent('are refused during a delete, also with the same spec; afterwards an apply creates a new cluster', async () => {
+  it.concurrent('an apply is refused during a delete, also with the same spec; afterwards it creates a new cluster', async () => {
     const { client } = stack;
     const stop = ledger.script({ gate: 'again' });
     const spec = closed({

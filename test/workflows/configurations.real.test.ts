@@ -58,7 +58,7 @@ describe('workers of one installation', () => {
     expect(await json('plan', file)).toMatchObject({ warnings: [] });
   });
 
-  it('are missed by plan and apply where a provider is of a site without any', async () => {
+  it('plan and apply report a provider of a site without workers', async () => {
     const far = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),

@@ -43,7 +43,7 @@ outputs:
 ${more}`,
     );
 
-  it('have the values of nodes in groups, and secrets only where they are marked', async () => {
+  it('outputs have the values of nodes in groups, and secrets only if they are marked', async () => {
     expect(await run('apply', producer(1))).toMatchObject({ code: 0 });
     expect((await stack.client.status('db')).groups?.map(({ nodes }) => nodes)).toEqual([70]);
     const { outputs } = (await json('output', 'db')) as { readonly outputs: Record<string, object> };
@@ -62,7 +62,7 @@ ${more}`,
     expect(await json('output', 'db', 'last')).toMatchObject({ value: 'db-app-120:1' });
   });
 
-  it('are there at once when an apply adds an output and has nothing else to do', async () => {
+  it('an apply that only adds an output provides it at once', async () => {
     const before = await signalsOfGroup();
     expect(await run('apply', producer(1, '  more: "${{ nodes.app-118.port }}"\n'))).toMatchObject({
       code: 0,
@@ -81,7 +81,7 @@ ${more}`,
     );
   }
 
-  it('are values of another cluster, which is configured again when they change', async () => {
+  it('another cluster uses them, and is configured again when they change', async () => {
     const seen = join(stack.folder, 'read');
     const reader = write(
       'reader',

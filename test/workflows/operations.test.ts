@@ -238,7 +238,7 @@ describe('operations on a running cluster', () => {
     expect(await machines()).toHaveLength(2);
   });
 
-  it.concurrent('are cancelled by a cancellation of the workflow, repeatedly, and the cluster stays', async () => {
+  it.concurrent('a cancellation of the workflow cancels the operation, repeatedly, and the cluster stays', async () => {
     const { client } = stack;
     const spec = (config: object): ClusterSpec =>
       closed({

@@ -112,7 +112,7 @@ services: {web: {actions: {start: {type: shell, fields: {environment: {TOKEN: "\
     await json('delete', 'leaky', '--yes');
   });
 
-  it('are asked for on a terminal, secrets without being shown', async () => {
+  it('the command asks for them on a terminal, for secrets without showing them', async () => {
     const file = write(
       'asked',
       `name: asked
@@ -145,7 +145,7 @@ nodes: {app: {count: "\${{ var.size }}", provider: none}}
     expect(output).not.toContain(secret);
   });
 
-  it('are kept for the removal of a service that goes together with its variable', async () => {
+  it('a variable is kept for the removal of the service that is removed with it', async () => {
     const left = join(stack.folder, 'left');
     const text = (variables: string, services: string): string =>
       `name: going\n${variables}nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [stays${services}]}}\n`;

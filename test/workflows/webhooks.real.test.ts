@@ -174,7 +174,7 @@ describe('webhooks', () => {
     expect(reported()).toHaveLength(3);
   });
 
-  it('are told of reservations', async () => {
+  it('a webhook receives events of reservations', async () => {
     await openGround(stack).add('lab-1');
     const { reservations } = stack.client;
     const hour = (n: number): string => new Date(Date.now() + n * 3_600_000).toISOString();
@@ -200,7 +200,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  it('are not followed to another address, and give up where the receiver is gone', async () => {
+  it('a delivery follows no redirect, and is given up if the receiver is gone', async () => {
     alarm.answer(302);
     const held = await stack.client.apply(spec('moved', 'false'));
     await stack.client.waitFor('moved', held.operation);

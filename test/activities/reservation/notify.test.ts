@@ -67,7 +67,7 @@ describe('receivers of notifications about reservations', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(notifications);
   });
 
-  it('are optional', async () => {
+  it('receivers are optional', async () => {
     expect(await notify({ notify: {}, log }, notifications)).toEqual({ notified: 0 });
   });
 

@@ -23,7 +23,7 @@ const many = (count: number, seal: (index: number) => Seal): TakenMessages =>
   take(...Array.from({ length: count }, (_, index) => seal(index)));
 
 describe('the messages of clients', () => {
-  it('are taken once, by the workflow that they name', () => {
+  it('a message is accepted once, by the workflow that it names', () => {
     expect(refusal(client('a'))).toBeUndefined();
     expect(refusal({ ...client('a'), to: 'uid' })).toBeUndefined();
     expect(refusal(client('a'), take(client('a')))).toMatch(/was taken before/);
@@ -44,7 +44,7 @@ describe('the messages of clients', () => {
     expect(refusal({ ...sealed, until: now + 590_000 })).toMatch(/for another workflow/);
   });
 
-  it('are refused when they are older than those that were forgotten, and no others', () => {
+  it('only messages older than the forgotten ones are refused', () => {
     const taken = many(2_000, (index) => client(`id-of-${index}`, now - 2_000 + index));
     expect(taken.ids).toHaveLength(600);
     for (let index = 0; index < 2_000; index += 1)
@@ -53,7 +53,7 @@ describe('the messages of clients', () => {
     expect(refusal(client('new', now - 100), taken)).toBeUndefined();
   });
 
-  it('are taken once, too, after the clock of the server was set back', () => {
+  it('a message is accepted once also after the clock of the server was set back', () => {
     const hourMs = 3_600_000;
     const before = many(1_300, (index) => client(`before-${index}`, now + hourMs + index));
     let taken = before;

@@ -23,7 +23,7 @@ function openWith(count: number): PoolState {
 }
 
 describe('nodes that clusters are allocated', () => {
-  it('are shown with their tags while they are requested and in use; others are not', () => {
+  it('a node is listed with its tags while it is requested or in use, and other nodes are not listed', () => {
     const pool = openWith(2);
     begin(pool, 'a-1');
     nodeBuilt(pool, 'a-1', 20);
@@ -35,7 +35,7 @@ describe('nodes that clusters are allocated', () => {
     });
   });
 
-  it('have no lease, and are gone once deleted', () => {
+  it('a node has no lease, and is not listed after its deletion', () => {
     const pool = openWith(1);
     for (const node of ['a-1', 'a-2']) {
       begin(pool, node);
@@ -54,7 +54,7 @@ describe('nodes that clusters are allocated', () => {
     ]);
   });
 
-  it('are published in pages', () => {
+  it('the list is divided into pages', () => {
     const pool = openWith(501);
     const { nodes, next } = viewAllocated(pool, '');
     expect(nodes).toHaveLength(500);
@@ -62,7 +62,7 @@ describe('nodes that clusters are allocated', () => {
     expect(viewAllocated(pool, next ?? '').next).toBeUndefined();
   });
 
-  it('are one for each demand, with short tags', () => {
+  it('each demand has one node, with short tags', () => {
     const pool = openWith(0);
     const refusal = (more: object): string | undefined =>
       refuseDemand(pool, { id: 'x', labels: ['a'], requester: 'test', tags: { a: 'b' }, ...more });

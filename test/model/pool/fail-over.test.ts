@@ -124,7 +124,7 @@ describe('a request', () => {
 });
 
 describe('nodes that are kept ready', () => {
-  it('are created elsewhere if a provider does not accept them, and their label says why there are fewer', () => {
+  it('another provider creates them if one refuses, and their label says why some are missing', () => {
     const pool = open({ minReady: 2 });
     step(pool, 1);
     expect(viewPool(pool, 1).labels['a']?.lacks).toBe('nodes are being created');

@@ -27,7 +27,7 @@ function fail(pool: PoolState, message: string, now: number): void {
 }
 
 describe('failures of the last day', () => {
-  it('are one entry for each label, provider pool and reason, the newest first', () => {
+  it('each label, provider pool and reason has one entry, the newest first', () => {
     const pool = open();
     addRequest(pool, { id: 'one', labels: ['a'], requester: 'test' }, 1);
     fail(pool, 'CREATE a-1: no route', 2);
@@ -67,7 +67,7 @@ describe('failures of the last day', () => {
     ]);
   });
 
-  it('are forgotten after a day, and never fill what a run may carry', () => {
+  it('a failure is forgotten after a day, and failures never fill the state of a run', () => {
     const pool = open();
     addRequest(pool, { id: 'one', labels: ['a'], requester: 'test' }, 1);
     admit(pool, 1);

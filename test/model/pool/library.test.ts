@@ -46,7 +46,7 @@ const ready = (pool: PoolState): number =>
   Object.values(pool.nodes).filter(({ state }) => state === 'ready').length;
 
 describe('nodes of an image of the library', () => {
-  it('are created from the newest version of their account; until there is one, requests wait without blocking others', () => {
+  it('a node is created from the newest version of its account; until one exists, requests wait without blocking others', () => {
     const pool = open();
     ask(pool, 'one', 0);
     expect(pool.requests['one']).toMatchObject({
@@ -107,7 +107,7 @@ describe('nodes of an image of the library', () => {
     expect(versions(pool)).toEqual(['ready web@2', 'ready web@2', 'ready web@2']);
   });
 
-  it('are deleted first, one at a time, if there is no room for another', () => {
+  it('nodes of older versions are deleted first, one at a time, if the limits leave no room', () => {
     const pool = open({ minReady: 3 }, { limits: { nodes: 3 } });
     tell(pool, { cloud: 1 });
     for (let now = 0; now < 3; now += 1) round(pool, now);
@@ -119,7 +119,7 @@ describe('nodes of an image of the library', () => {
     expect(versions(pool)).toEqual(['ready web@2', 'ready web@2', 'ready web@2']);
   });
 
-  it('are allocated after those of the newest image; in use they stay, and are not reused', () => {
+  it('nodes of older versions are allocated last; those in use stay and are not reused', () => {
     const pool = open({ minReady: 2, onReturn: 'reuse' });
     tell(pool, { cloud: 1 });
     for (let now = 0; now < 3; now += 1) round(pool, now);

@@ -64,7 +64,7 @@ describe('machines that several nodes share', () => {
     expect([stateOf(pool, 'a-1'), stateOf(pool, machine)]).toEqual(['deleting', 'building']);
   });
 
-  it('are not deleted while in use, even if reconfigured and although a request waits for room', () => {
+  it('a shared machine in use is not deleted, even if the pool changes and a request waits for room', () => {
     const labels = { a: {}, b: {} };
     const cloud = { main: providerPool({ a: offer({ slots: 2 }), b: offer() }, { limits: { nodes: 1 } }) };
     const pool = openPool({ labels, providerPools: cloud });
@@ -95,7 +95,7 @@ describe('machines that several nodes share', () => {
 });
 
 describe('existing machines', () => {
-  it('are not allocated while they do not answer, still count, and are allocated again when they do', () => {
+  it('a machine that does not answer counts but is not allocated until it answers again', () => {
     const pool = open({}, { keepUnwell: true, limits: { nodes: 1 } });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);

@@ -54,7 +54,7 @@ describe('a request that lost a node', () => {
 });
 
 describe('nodes without a user', () => {
-  it('are neither in use nor held, and have no such node on their machine', () => {
+  it('a node without a user is neither in use nor held, and shares its machine with no such node', () => {
     const pool = openPool({
       labels: { a: {}, b: {} },
       providerPools: { main: providerPool({ a: offer(), b: offer({ slots: 2 }) }) },

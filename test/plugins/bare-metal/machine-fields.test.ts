@@ -5,7 +5,7 @@ const log = { debug: () => undefined, info: () => undefined, warn: () => undefin
 const machine = (name: string, mac?: string) => ({ name, address: '127.0.0.1', ...(mac && { mac }) });
 
 describe('the machines of an account', () => {
-  it('have one address of an interface each, or none', async () => {
+  it('each machine has one address of an interface, or none', async () => {
     const fields = {
       machines: [machine('a', '52:54:00:00:00:01'), machine('b'), machine('c', '52-54-00-00-00-0A')],
       controllers: { a: {}, b: {}, c: {}, d: {} },

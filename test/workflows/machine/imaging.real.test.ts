@@ -196,7 +196,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect((await logOf('loaded')).at(-1)).toBe('on');
     });
 
-    it('are cancelled though their worker is dead: the server is ended, and then the machine is off', async () => {
+    it('a load is cancelled although its worker is dead: its server is ended, then the machine is switched off', async () => {
       await add('cancelled');
       const operation = await load('cancelled');
       const url = await boot('cancelled');
@@ -232,7 +232,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect(await logOf('silent')).toEqual(['off', 'on', 'off', 'on', 'off']);
     });
 
-    it('are unknown if the machine cannot be switched off after them, whatever the reason', async () => {
+    it('the outcome of a load is unknown if the machine cannot be switched off afterwards', async () => {
       await add('listed', 'listed');
       const operation = await load('listed');
       const url = await boot('listed');

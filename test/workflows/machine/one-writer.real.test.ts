@@ -138,7 +138,7 @@ describe.skipIf(noEmulators !== undefined)(
       }
     }, 600_000);
 
-    it('are ended by a cancellation although the worker of their attempt is dead, before anything else is done', async () => {
+    it('a cancellation ends the program before anything else is done, although the worker of its attempt is dead', async () => {
       await hold();
       const load = await ground.begin('m1', { kind: 'load', image: web, force: true });
       await begins('m1', 'load');

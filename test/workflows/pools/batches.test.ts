@@ -155,7 +155,7 @@ describe('deletions that the provider refuses', () => {
     expect(there('keeps')).toBe(0);
   });
 
-  it('have the time of the action if no id of the machine is known, since they wait for a lost CREATE', async () => {
+  it('a deletion without an id of the machine has the time limit of the action, since it waits for a lost CREATE', async () => {
     const pool = await open('unknown');
     const lose = (): Promise<never> => Promise.reject(new Error('the worker died'));
     for (let attempt = 0; attempt < 20; attempt += 1)

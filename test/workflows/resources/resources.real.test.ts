@@ -147,7 +147,7 @@ describe('resources in detail', () => {
         },
       });
 
-    it('are put, activated, listed, rolled back, read and removed', async () => {
+    it('a resource is put, activated, listed, rolled back, read and removed', async () => {
       const folder = join(stack.folder, 'books');
       await mkdir(join(folder, 'web'), { recursive: true });
       await writeFile(join(folder, 'web', 'metadata.rb'), 'one');
@@ -201,7 +201,7 @@ describe('resources in detail', () => {
       });
     });
 
-    it('are refused with the error, and the place in the cluster file', async () => {
+    it('a wrong resource is refused with its place in the cluster file', async () => {
       const file = join(stack.folder, 'odd.yaml');
       await writeFile(
         file,

@@ -94,7 +94,7 @@ describe('resources', () => {
     expect(await linesOf('pins')).toHaveLength(4);
   });
 
-  it('are refused by the planner if they are absent or of another kind, or have an unknown digest or version', async () => {
+  it('the planner refuses a resource that is absent, of another kind, or of an unknown digest or version', async () => {
     const { client } = stack;
     await client.resources.put('single', { format: 'file', bytes: Buffer.from('echo') });
     for (const [reference, wrong] of [

@@ -50,7 +50,7 @@ describe.skipIf(unable !== undefined)('host keys of SSH in a captured image', ()
     expect(await keys()).toBe(renewed);
   });
 
-  it('are made anew also if the login of the captured machine is not root, and may use sudo', async () => {
+  it('new keys are generated also if the login of the captured machine uses sudo', async () => {
     const as = (user: string): Promise<string> =>
       ground.onMachine(
         'source',

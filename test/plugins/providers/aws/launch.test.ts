@@ -37,7 +37,7 @@ describe('requests to EC2', () => {
     });
   });
 
-  it('are the same each time, so that the token matches', () => {
+  it('repeated requests are equal, so that the client token matches', () => {
     const all = {
       hostKeySecret: 'a secret of a test that is long enough',
       publicKeys: ['ssh-ed25519 AAAA me'],
@@ -88,7 +88,7 @@ describe('requests to EC2', () => {
     ]);
   });
 
-  it('are for a one-time spot instance if the fields say so', () => {
+  it('a one-time spot instance is requested if the fields say so', () => {
     expect(launch({ spot: true, spotMaxPrice: '0.05' })).toMatchObject({
       InstanceInitiatedShutdownBehavior: 'terminate',
       InstanceMarketOptions: {
@@ -131,7 +131,7 @@ describe('fields of provider aws', () => {
     expect(() => fields(more)).toThrow(words);
   });
 
-  it('are not quoted, since they may be secret', () => {
+  it('errors do not quote fields, since they may be secret', () => {
     expect(() => fields({ accessKeyId: 'AKIASECRET', spot: 'yes' })).not.toThrow(/AKIASECRET/);
   });
 });

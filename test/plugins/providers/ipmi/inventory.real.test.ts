@@ -67,7 +67,7 @@ describe.skipIf(noEmulators !== undefined)(
     const write = (...lines: readonly string[]): Promise<void> => writeFile(file(), `${lines.join('\n')}\n`);
     const add = ['machine', 'add', '--provider', 'rack', '--from'] as const;
 
-    it('are not registered, not even one, while a line is wrong', async () => {
+    it('no machine is registered while a line is wrong', async () => {
       const wrong = join(stack.folder, 'wrong.csv');
       const [first = [], second = []] = rows;
       const faulty = [...second.slice(0, 9), 'hunter2'].join(',');
@@ -86,7 +86,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect(await run('machine', 'add', '--provider', 'rack')).toMatchObject({ code: 2 });
     });
 
-    it('are registered with one table, once however often this is asked', async () => {
+    it('one table registers all machines, once even if repeated', async () => {
       expect(await run(...add, file())).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(
@@ -103,7 +103,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect(await rack.commands('rack-2')).toContain('cycle');
     });
 
-    it('are retried where their registration failed, after the file was corrected', async () => {
+    it('a failed registration is retried after the file was corrected', async () => {
       expect(await run('machine', 'remove', 'rack-2', '--yes')).toMatchObject({ code: 0 });
       const [first = [], second = []] = rows;
       const other = join(stack.folder, 'other.bmc');

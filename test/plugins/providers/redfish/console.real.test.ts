@@ -83,7 +83,7 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
       },
     });
 
-    it('are opened by SSH where the system names its port, with the password of the controller', async () => {
+    it('SSH is used if the system names its port, with the password of the controller', async () => {
       bmc.faults.noise = 'blade login: ';
       const opened = await consoleOf({ [system]: openBmc(bmc.target.port) });
       expect(opened.command.join(' ')).not.toContain('secret');
@@ -97,7 +97,7 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
       expect(bmc.passwords).toEqual(['secret']);
     });
 
-    it('are opened in the shell of the controller by the command that the administrator names', async () => {
+    it('the command that the administrator names opens it in the shell of the controller', async () => {
       bmc.faults.loginShell = ['/bin/sh', '-c', 'echo "started $0"; exec cat'];
       const manager = '/redfish/v1/Managers/of-blade';
       const console = open(
@@ -122,7 +122,7 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
       expect(bmc.commands).toEqual(['console com2']);
     });
 
-    it('are opened by IPMI where the controller has nothing better', async () => {
+    it('IPMI is used if the controller has nothing better', async () => {
       const { command, environment } = await consoleOf({
         [system]: {
           SerialConsole: { SSH: { ServiceEnabled: false }, IPMI: { ServiceEnabled: true, Port: 6230 } },
@@ -132,7 +132,7 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
       expect(environment).toEqual({ IPMI_PASSWORD: 'secret' });
     });
 
-    it('are refused, with the remedy, where the controller offers none', async () => {
+    it('a controller without one is refused with a remedy', async () => {
       await expect(consoleOf({})).rejects.toMatchObject({
         kind: 'Invalid',
         message: expect.stringContaining('enable one of them at the controller'),
