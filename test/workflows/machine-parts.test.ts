@@ -124,3 +124,44 @@ describe('a machine of several parts at an API without client tokens', () => {
     },
   );
 });
+
+// Its program stays ready for the next call.
+describe('the steps of a machine at a provider of a plugin program', () => {
+  const clusters = ['one', 'two', 'three'];
+  let stack: Stack;
+  beforeAll(async () => {
+    const accounts: Record<string, object> = {};
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts,
+      config: { plugins: [join(import.meta.dirname, '../harness/plugins')] },
+    });
+    const apiKey = { secret: `file:${stack.service.apiKeyFile}` };
+    accounts['cloud'] = {
+      type: 'assembled',
+      fields: { endpoint: stack.service.endpoint, apiKey, records: true },
+    };
+  });
+  afterAll(() => stack.stop());
+
+  it('are recorded in the task of their own call, call after call', async () => {
+    const worker = await stack.startWorker();
+    for (const name of clusters) {
+      const { operation } = await stack.client.apply(
+        closed({ name, nodes: { app: nodes(1, [], { provider: 'cloud' }) } }),
+      );
+      const ended = await stack.client.waitFor(name, operation, { everyMs: 100 });
+      expect(ended.operation.state).toBe('done');
+    }
+    const failures = worker
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('CREATE') && /"level":[45]0/.test(line));
+    expect(failures).toEqual([]);
+    for (const name of clusters)
+      expect((await stack.service.journal('create')).map(({ hostname }) => hostname)).toContain(
+        `${name}-app-1`,
+      );
+  });
+});

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../../model/json.js';
 import { quoteValue } from '../../schema/problem.js';
@@ -153,21 +154,23 @@ function listen(
       .finally(() => open.delete(served));
     open.add(served);
   };
+  // A program that stays ready was started by an earlier call: its output arrives in the asynchronous context of that
+  // call, and requests would be served for the task of that call.
   program.listen({
-    line(text) {
+    line: AsyncResource.bind((text: string) => {
       const message = parseObject(text);
       if (message !== undefined && isRequest(message)) return serve(message);
       const line = logLine(message, 'log');
       if (line !== undefined) return note(line);
       if (text.trim() !== '') onResult(text);
-    },
-    said(text) {
+    }),
+    said: AsyncResource.bind((text: string) => {
       if (text.trim() === '') return;
       const message = parseObject(text);
       const line = logLine(message, 'log') ?? logLine(message, 'level') ?? { level: 'info', text };
       lastWords = `${lastWords}${line.text}\n`.slice(-limits.lastWords);
       note(line);
-    },
+    }),
   });
   return () => ({ lastWords: lastWords.trim(), pending: Promise.allSettled(open), waited });
 }
