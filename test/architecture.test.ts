@@ -80,7 +80,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^local\//,
-    may: /^local\/|^node:|^(ssh2|zod|pino|execa|p-limit|write-file-atomic)$|^@?hono(\/|$)/,
+    may: /^(local|detached)\/|^node:|^(ssh2|zod|pino|execa|p-limit|write-file-atomic)$|^@?hono(\/|$)/,
   },
 ];
 

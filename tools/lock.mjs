@@ -1,4 +1,5 @@
 // @ts-check
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -15,9 +16,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
  */
 export async function withLock(file, { waiting, work }) {
   await mkdir(dirname(file), { recursive: true });
-  for (let told = false; !(await take(file));) {
-    if (!told) waiting();
-    told = true;
+  for (let isWaiting = false; !(await take(file));) {
+    if (!isWaiting) waiting();
+    isWaiting = true;
     await sleep(100);
   }
   try {
@@ -30,7 +31,7 @@ export async function withLock(file, { waiting, work }) {
 /** A hard link appears with its content or not at all. @param {string} file */
 async function take(file) {
   const mine = `${file}.${randomUUID()}`;
-  await writeFile(mine, String(process.pid));
+  await writeFile(mine, `${process.pid} ${startOf(process.pid)}`);
   try {
     await link(mine, file);
     return true;
@@ -67,14 +68,14 @@ async function removeWhenOrphaned(file) {
 
 /** @param {string} file */
 async function isOrphaned(file) {
-  const pid = Number(await readFile(file, 'utf8').catch(() => ''));
-  if (!pid) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
-  }
+  const [pid = '', ...started] = (await readFile(file, 'utf8').catch(() => '')).split(' ');
+  return pid !== '' && startOf(Number(pid)) !== started.join(' ');
+}
+
+/** A pid may be reused; undefined if no such process runs. @param {number} pid */
+function startOf(pid) {
+  const { status, stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
 }
 
 /** @param {unknown} error */

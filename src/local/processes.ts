@@ -8,27 +8,6 @@ export const hasProcFs = process.platform === 'linux';
 /** Every process of a machine carries this variable: `<folder tag>.<run tag>/<machine id>`. */
 export const markerVariable = 'HEDDLE_MACHINE';
 
-/**
- * A process's start time, which distinguishes it from later ones with its pid; undefined if it does not run.
- */
-export function startTimeOf(pid: number): string | undefined {
-  try {
-    if (!hasProcFs)
-      return (
-        execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
-          encoding: 'utf8',
-          env: childEnvironment(),
-          stdio: ['ignore', 'pipe', 'ignore'],
-        }).trim() || undefined
-      );
-    const stat = statOf(pid);
-    if (stat[0] === 'Z' || stat[0] === 'X') return undefined;
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${stat[19]}`;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Descendants of a process with their depth (a child has 1). Empty without /proc. */
 export function descendantsOf(pid: number): readonly { readonly pid: number; readonly depth: number }[] {
   if (!hasProcFs) return [];

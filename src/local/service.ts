@@ -12,8 +12,8 @@ import { Imaging } from './image/imaging.js';
 import { Inventory } from './inventory.js';
 import { Journal } from './journal.js';
 import { Library } from './image/library.js';
-import { lockFolder } from './lock.js';
 import type { Logger } from 'pino';
+import { isHeld, takeLock } from '../detached/lock-file.js';
 import { machineStates } from './machine.js';
 import { Machines } from './machines.js';
 import type { Options } from './options.js';
@@ -44,8 +44,12 @@ export async function startService(options: Options, log: Logger): Promise<Servi
   makePrivateFolder(options.dataFolder);
   // Processes are compared with it, and the kernel knows only real paths.
   const dataFolder = realpathSync(options.dataFolder);
-  const unlock = lockFolder(dataFolder);
-  const undo: (() => void | Promise<void>)[] = [unlock];
+  const lock = await takeLock(join(dataFolder, 'lock'));
+  if (!isHeld(lock))
+    throw new Error(
+      `Another machine service (process ${lock.owner.pid}) works on ${dataFolder}. Stop it, or give this one another --data folder.`,
+    );
+  const undo: (() => void | Promise<void>)[] = [() => lock.release()];
   try {
     return await startLocked({ ...options, dataFolder }, log, undo);
   } catch (error) {

@@ -11,8 +11,9 @@ import {
   writeFileSync,
   type BigIntStats,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endedLongAgo, isHeld, takeLock, type HeldLock } from '../detached/lock-file.js';
 import { makeFolder } from '../schema/make-folder.js';
 import { wordsForWriteError } from '../schema/read-text.js';
 import { formatKeys, KeyError, parseKeys, type KeyDocument } from './key-document.js';
@@ -23,7 +24,8 @@ export interface StoredKeys {
   readonly stamp: string;
 }
 
-const lockWaitMs = 10_000;
+/** Longer than a lock of a process that has ended stays. */
+const lockWaitMs = 15_000;
 const lockPollMs = 20;
 
 /**
@@ -83,7 +85,7 @@ export async function updateKeyFolder(
   folder: string,
   change: (document: KeyDocument) => KeyDocument,
 ): Promise<KeyDocument> {
-  const release = await lockFolder(folder);
+  const lock = await lockFolder(folder);
   try {
     const stored = readKeyFolder(folder);
     if (stored === undefined)
@@ -96,7 +98,7 @@ export async function updateKeyFolder(
     syncFolder(folder);
     return changed;
   } finally {
-    release();
+    await lock.release();
   }
 }
 
@@ -134,57 +136,22 @@ function syncFolder(folder: string): void {
   }
 }
 
-/**
- * A lock of a dead process is not broken: two processes that break it at once could both believe to hold it.
- */
-async function lockFolder(folder: string): Promise<() => void> {
-  const lock = join(folder, 'keys.lock');
-  const deadline = Date.now() + lockWaitMs;
-  while (!tryLock(lock)) {
-    const holder = readHolder(lock);
-    if (holder !== undefined && !isAlive(holder))
+async function lockFolder(folder: string): Promise<HeldLock> {
+  const file = join(folder, 'keys.lock');
+  for (const deadline = Date.now() + lockWaitMs; ;) {
+    const lock = await takeLock(file, { isStale: endedLongAgo(file) }).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error;
       throw new KeyError(
-        `${lock} was left by process ${holder}, which is gone. Remove that file and try again.`,
-      );
-    if (Date.now() > deadline)
-      throw new KeyError(
-        `${lock} is held by process ${holder ?? 'unknown'} for more than ${lockWaitMs / 1000} s. Wait for it, or end it, and try again.`,
-      );
-    await sleep(lockPollMs);
-  }
-  return () => rmSync(lock, { force: true });
-}
-
-function tryLock(lock: string): boolean {
-  try {
-    writeFileSync(lock, `${process.pid}\n`, { mode: 0o600, flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
-    if (hasCode(error, 'ENOENT'))
-      throw new KeyError(
-        `${dirname(lock)} does not exist. Bring the keys in use with 'heddle keys import', or make the first one of a new server with 'heddle keys create'.`,
+        `${folder} does not exist. Bring the keys in use with 'heddle keys import', or make the first one of a new server with 'heddle keys create'.`,
         { cause: error },
       );
-    throw error;
-  }
-}
-
-/** Undefined if the lock was just released, or its holder has not written its pid yet. */
-function readHolder(lock: string): number | undefined {
-  try {
-    return Number.parseInt(readFileSync(lock, 'utf8'), 10) || undefined;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return !hasCode(error, 'ESRCH');
+    });
+    if (isHeld(lock)) return lock;
+    if (Date.now() > deadline)
+      throw new KeyError(
+        `${file} is held by process ${lock.owner.pid} for more than ${lockWaitMs / 1000} s. Wait for it, or end it, and try again.`,
+      );
+    await sleep(lockPollMs);
   }
 }
 

@@ -206,6 +206,6 @@ exec '${inject('temporalBinary')}' "$@"
 
   test('an unreadable claim is not overridden', async () => {
     await writeFile(join(folder, 'temporal-server.json'), 'torn');
-    await expect(start()).rejects.toThrow('remove it when none runs');
+    await expect(start()).rejects.toThrow('remove it if no process uses it');
   });
 });

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { childEnvironment } from '../../config/child-environment.js';
 import type { Library } from '../image/library.js';
 import type { MachineRecord } from '../machine.js';
-import { markerVariable, startTimeOf } from '../processes.js';
+import { isRunning, markOf } from '../../detached/process-mark.js';
+import { markerVariable } from '../processes.js';
 import { loginShell, systemPath } from './directory.js';
 import { listenForSsh, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
 import { sandboxInit } from './sandbox-init.js';
@@ -184,10 +185,10 @@ async function serveFromOutside(
 
 /** unshare ignores SIGTERM. SIGKILL also ends its child, and with it all other processes and mounts. */
 async function halt(started: ChildProcess, initPid: number, exited: Promise<string>): Promise<void> {
-  const initStart = startTimeOf(initPid);
+  const init = await markOf(initPid);
   if (started.exitCode === null && started.signalCode === null) started.kill('SIGKILL');
   await exited;
-  while (initStart !== undefined && startTimeOf(initPid) === initStart) await sleep(5);
+  while (init !== undefined && (await isRunning(init))) await sleep(5);
 }
 
 /** Waits for the SSH greeting. @throws Error if the machine ends first or time runs out. */
