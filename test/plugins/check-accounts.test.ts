@@ -11,7 +11,13 @@ describe('provider accounts', () => {
   test('get the defaults of their fields and keep everything else', () => {
     expect(
       checkAccounts(registry, { rack: { type: 'static', site: 'lab', fields: { machines: [] } } }),
-    ).toEqual({ rack: { type: 'static', site: 'lab', fields: { machines: [], user: 'root', port: 22 } } });
+    ).toEqual({
+      rack: {
+        type: 'static',
+        site: 'lab',
+        fields: { machines: [], slots: 1, liveness: 'none', user: 'root', port: 22 },
+      },
+    });
   });
 
   test('have a call limit only if the provider type counts calls', () => {
@@ -57,7 +63,7 @@ describe('provider accounts', () => {
       [
         'The provider accounts cannot be used:',
         '  heddle.yaml:2:3: providers.one.type: there is no provider plugin "statc" on this worker. Did you mean "static"?',
-        '  heddle.yaml:5:4: providers.two.fields.port: should be a number, but is "x". Of the SSH servers of machines that name none: a whole number.',
+        '  heddle.yaml:5:4: providers.two.fields.port: should be a number, but is "x". SSH port of machines without their own port: a whole number.',
         '  heddle.yaml:5:4: providers.two.fields.machins: is an unknown key. Did you mean "machines"?',
       ].join('\n'),
     );

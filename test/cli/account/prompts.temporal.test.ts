@@ -33,7 +33,7 @@ describe.skipIf(!hasTerminal)(
       await terminal.answer('apiKey: ', 'hunterr\u007f22\r');
       expect(await terminal.ended).toBe(0);
       expect(terminal.shown()).toMatch(
-        /Address of the machine service \(required\)\r\n {2}As the service prints it when it starts[^]*API key \(required\)/,
+        /Address of the machine service \(required\)\r\n {2}URL that the service prints when it starts[^]*API key \(required\)/,
       );
       expect(terminal.shown()).toContain('apiKey: is missing');
       expect(terminal.shown()).not.toContain('hunter');
