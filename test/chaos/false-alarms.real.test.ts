@@ -19,7 +19,8 @@ describe('workers that are silent for longer than a heartbeat timeout, and conti
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-alarms-'));
     world = await openWorld({
-      server: await startOnSqlite(folder, inject('temporalBinary')),
+      // No run ends while the scripts wait for each other: before that, a run starts no further task.
+      server: await startOnSqlite(folder, inject('temporalBinary'), 10_000),
       distPath: inject('distPath'),
       folder,
     });

@@ -12,8 +12,11 @@ export interface MortalServer {
   stop(): Promise<void>;
 }
 
-/** The embedded server, on SQLite. */
-export async function startOnSqlite(parent: string, binary: string): Promise<MortalServer> {
+/**
+ * The embedded server, on SQLite.
+ * @param runEvents events after which a workflow continues as new; few, so that clusters do so many times
+ */
+export async function startOnSqlite(parent: string, binary: string, runEvents = 300): Promise<MortalServer> {
   const folder = join(parent, 'server');
   const start = (port: number): Promise<RunningServer> =>
     startServer({
@@ -23,8 +26,7 @@ export async function startOnSqlite(parent: string, binary: string): Promise<Mor
       ui: false,
       searchAttributes: heddleSearchAttributes,
       say: () => undefined,
-      // Small, so that clusters continue as new many times.
-      dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 300 },
+      dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': runEvents },
     });
   let server = await start(0);
   const { address } = server;
