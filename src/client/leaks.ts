@@ -85,7 +85,7 @@ export async function deleteLeaks(
   if (unknown.length > 0)
     throw new HeddleError(
       'Invalid',
-      `the sweep did not see ${unknown.join(', ')} among the machines that no cluster has; 'heddle leaks' shows what it saw, 'heddle leaks --look' looks anew`,
+      `the last sweep did not find ${unknown.join(', ')} among the orphaned machines; run 'heddle leaks' to see its report, or 'heddle leaks --sweep' to run a new pass`,
     );
   const input: SweepInput = { ...inputOf(described), named: providerids, earlier: leaks };
   const workflowId = `sweep/named-${randomUUID()}`;

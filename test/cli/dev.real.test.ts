@@ -93,7 +93,7 @@ describe('heddle dev', () => {
       again.dev.stderr().includes('1 machine of cluster web booted again; operation 2 starts their services'),
     );
     expect(await run('status', 'web', '--watch')).toMatchObject({ code: 0 });
-    expect((await run('status', 'web', '--look')).stdout).toMatch(
+    expect((await run('status', 'web', '--probe')).stdout).toMatch(
       /2 +done [^]*app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(well, [\d.]+ s ago\)|app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(well, [\d.]+ s ago\)[^]*2 +done/,
     );
     process.kill(again.record.processes.machines.pid, 'SIGKILL');

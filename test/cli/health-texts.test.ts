@@ -35,7 +35,7 @@ describe('the health of a service', () => {
         nodes: [{ nodeId: 'app-1', health: { web: { well: true, at: ago(age) } } }],
       }) as unknown as ClusterStatus;
     expect(nextSteps(status(10), now)).toEqual([]);
-    expect(nextSteps(status(100), now)).toMatchObject([{ command: 'heddle status web --look' }]);
+    expect(nextSteps(status(100), now)).toMatchObject([{ command: 'heddle status web --probe' }]);
   });
 });
 
@@ -91,7 +91,7 @@ describe('the state of a node', () => {
         nodes: [{ nodeId: 'app-1', state: 'ready', checkedAt: ago(age) }],
       }) as unknown as ClusterStatus;
     expect(nextSteps(status(10), now)).toEqual([]);
-    expect(nextSteps(status(400), now)).toMatchObject([{ command: 'heddle status web --look' }]);
+    expect(nextSteps(status(400), now)).toMatchObject([{ command: 'heddle status web --probe' }]);
   });
 
   it('is explained with the age of the probe that found it', () => {

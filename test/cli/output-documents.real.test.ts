@@ -217,7 +217,7 @@ describe('every published document is what a command writes', () => {
     await json('provider', 'test', 'local');
     await json('server', 'setup');
     expect((await run('doctor', '--json')).stdout).not.toBe('');
-    await json('leaks', '--look');
+    await json('leaks', '--sweep');
     await until('a workflow runs', async () => (await run('machine', 'list')).stdout.includes('lab-1'));
     await json('replay', '--all-running');
     expect(await run('list', '--nope', '--json')).toMatchObject({ code: 2 });

@@ -76,7 +76,7 @@ describe('the published schemas describe the JSON output', () => {
     await until('it is indexed', async () => (await run('list')).stdout.includes('team=shop'));
     expect(await check('list', 0, 'list')).toMatchObject({ clusters: [{ name: 'web' }] });
     expect(await check('nodes', 0, 'nodes', 'web')).toMatchObject({ nodes: [{ nodeId: 'app-1' }, {}] });
-    await check('status', 0, 'status', 'web', '--look');
+    await check('status', 0, 'status', 'web', '--probe');
     expect(await check('output', 0, 'output', 'web')).toMatchObject({
       outputs: { address: { value: expect.any(String) }, last: { missing: expect.any(String) } },
     });

@@ -84,7 +84,7 @@ describe('the sweep', () => {
 
     // Dry: shown, and deleted by name alone.
     await policy(dry);
-    const shown = await heddle('leaks', '--look');
+    const shown = await heddle('leaks', '--sweep');
     expect(shown).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(new RegExp(`${one} .*unknown.*no record of it; deleted only by name`)),
@@ -96,7 +96,7 @@ describe('the sweep', () => {
     expect(named).toMatchObject({ code: 0, stdout: `deleted ${one}\n` });
     expect(await heddle('leaks', '--delete', one, '--yes')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`did not see ${one}`),
+      stderr: expect.stringContaining(`did not find ${one}`),
     });
 
     // A cluster that was terminated is on record; so is one that nobody can read.

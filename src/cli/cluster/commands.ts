@@ -57,7 +57,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
       ...scopeOptions,
       rollingOption,
       choice('--graph <form>', 'write the plan as a graph', ['mermaid', 'dot']),
-      option('--no-look', 'use the recorded state of the machines, without probing them first'),
+      option('--no-probe', 'use the recorded state of the machines, without probing them first'),
       option('--detailed-exitcode', '0: no changes, 1: error, 2: there are changes'),
     ],
     json: ['plan'],
@@ -86,7 +86,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('status <name>', 'show its state, its problems and the next step', {
     options: [
       option('-w, --watch', 'show the running operation until it ends'),
-      option('--look', 'probe its machines and services first'),
+      option('--probe', 'probe its machines and services first'),
     ],
     json: ['status', 'status-watch'],
     load: async () => (await import('./status.js')).status,

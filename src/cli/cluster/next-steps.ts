@@ -83,7 +83,7 @@ function atRest({ name, nodes, checks, history, locked }: ClusterStatus, now: nu
       { command: `heddle machine power ${name}/${node} reset`, why: 'start its machine anew' },
       { command: `heddle replace ${name} ${node}`, why: 'a new machine for it' },
     ]),
-    ...(stale ? [{ command: `heddle status ${name} --look`, why: 'check machines and services now' }] : []),
+    ...(stale ? [{ command: `heddle status ${name} --probe`, why: 'check machines and services now' }] : []),
   ];
 }
 

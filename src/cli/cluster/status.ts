@@ -26,7 +26,7 @@ import { printNext, printStatus, printTroubles } from './status-text.js';
 
 interface StatusOptions extends ServerOptions {
   readonly watch?: boolean;
-  readonly look?: boolean;
+  readonly probe?: boolean;
 }
 
 /**
@@ -34,9 +34,9 @@ interface StatusOptions extends ServerOptions {
  * while the server keeps it.
  */
 export const status = verb(
-  async (session, name: string, { look, watch = false }: StatusOptions): Promise<Answer> => {
+  async (session, name: string, { probe, watch = false }: StatusOptions): Promise<Answer> => {
     const described = await describeLatest(session, name);
-    if (look === true && described.ended === undefined) {
+    if (probe === true && described.ended === undefined) {
       await requireWorker(session);
       await session.client.probe(name);
     }

@@ -33,7 +33,7 @@ export const systemCommands: readonly CommandDefinition[] = [
   command('leaks', 'list orphaned machines', {
     more: ', as of the last sweep',
     options: [
-      option('--look', 'sweep now'),
+      option('--sweep', 'run a sweep now'),
       option('--delete <ids...>', 'delete these, even in a dry run'),
       option('--resume', 'let sweeps delete again after a backup of the database was restored'),
       yesOption,

@@ -28,7 +28,7 @@ export interface ServicesAgain {
 export async function startServicesAgain({ config, record, say, signal }: ServicesAgain): Promise<void> {
   const report = (what: string, error: unknown): void => {
     if (!signal.aborted)
-      say(`${what} not started again: ${messageOf(error)}; heddle status NAME --look shows what is down`);
+      say(`${what} not restarted: ${messageOf(error)}; run 'heddle status NAME --probe' to see what is down`);
   };
   try {
     const { address, namespace, machines } = await record();

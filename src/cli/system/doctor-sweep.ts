@@ -35,7 +35,7 @@ export function judgeSweep(
   const { at, refused, accounts, deleted } = report;
   const ago = `${formatAge(at, now)} ago`;
   if (now - Date.parse(at) > 3 * everyMs)
-    return warn(check, `the last pass ended ${ago}, although there should be more`, 'heddle leaks --look');
+    return warn(check, `the last pass ended ${ago}, although there should be more`, 'heddle leaks --sweep');
   if (refused.length > 0)
     return warn(check, `refused to delete ${ago}: ${refused.map(cleanLine).join('; ')}`, leaksCommand);
   const failed = deleted.filter((leak) => leak.failed !== undefined);

@@ -12,8 +12,8 @@ import { formatAge, formatCount, formatDuration, formatMoment } from '../format.
 import { verb } from '../verb.js';
 
 interface LeaksOptions extends ServerOptions {
-  /** Sweep now, rather than show the last report. */
-  readonly look?: boolean;
+  /** Runs a sweep first. */
+  readonly sweep?: boolean;
   /** Ids of machines. */
   readonly delete?: readonly string[];
   readonly resume?: boolean;
@@ -27,8 +27,8 @@ export function leaks(options: LeaksOptions): Promise<number> {
 }
 
 const list = verb(
-  async (session, { look = false }: LeaksOptions) => {
-    if (look) {
+  async (session, { sweep = false }: LeaksOptions) => {
+    if (sweep) {
       await requireWorker(session);
       await sweepNow(session.temporal);
     }
@@ -125,7 +125,7 @@ function printView(output: Output, { report, schedule }: LeaksView, now: number)
           },
         ]
       : []),
-    { command: 'heddle leaks --look', why: 'look anew' },
+    { command: 'heddle leaks --sweep', why: 'run a sweep now' },
   ]);
 }
 

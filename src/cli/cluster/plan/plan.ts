@@ -14,7 +14,7 @@ interface PlanOptions extends ServerOptions, ScopeOptions, VariableOptions {
   readonly detailedExitcode?: boolean;
   readonly rolling?: number;
   /** Whether to probe the machines first. */
-  readonly look: boolean;
+  readonly probe: boolean;
 }
 
 /** Shows what an apply of the file would do. Nothing is changed. */
@@ -33,9 +33,9 @@ export async function plan(file: string, options: PlanOptions): Promise<number> 
 
 const preview = verb<[spec: ClusterSpec, file: string, options: PlanOptions], Planned>(
   async (session, spec, file, options) => {
-    const { look, graph, detailedExitcode } = options;
+    const { probe, graph, detailedExitcode } = options;
     const { name } = spec;
-    const unprobed = look ? await session.client.probe(name) : [];
+    const unprobed = probe ? await session.client.probe(name) : [];
     const found = withWarnings(await previewApply(session, spec, file, options), unprobed);
     return { name, intent: applyIntentOf(options), preview: found, graph, detailedExitcode };
   },
