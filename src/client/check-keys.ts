@@ -20,8 +20,8 @@ export interface Server {
 }
 
 /**
- * Of a workflow that runs, the id of its first run, which all of its runs share; `absent` if none runs; `unreadable` if the
- * server did not tell, such as to a caller who may not describe workflows.
+ * Of a running workflow, the id of its first run, which all of its runs share; `absent` if none runs; `unreadable` if the
+ * server does not permit the caller to describe workflows.
  */
 export type Recipient = { readonly firstRun: string } | 'absent' | 'unreadable';
 
@@ -29,14 +29,14 @@ export type Recipient = { readonly firstRun: string } | 'absent' | 'unreadable';
 export interface Recipients {
   /**
    * @throws HeddleError Encryption if the client does not have the workflow's key: the workflow could not read the
-   * message, and the client not the answer. Of a workflow that does not run yet, the key of the workers counts.
+   * message, and the client not the answer. For a workflow that does not run yet, checks the key of the workers.
    */
   find(workflowId: string): Promise<Recipient>;
-  /** The next look is a new one. */
+  /** The next `find` queries the server again. */
   forget(workflowId: string): void;
 }
 
-/** How long the key of a workflow and its first run are taken for known, in ms. */
+/** How long the key of a workflow and its first run are cached, in ms. */
 const validMs = 60_000;
 const remembered = 1_000;
 
@@ -156,7 +156,7 @@ async function keysOfNewest({ connection, namespace }: Server): Promise<readonly
   return (page?.executions ?? []).flatMap(({ memo }) => keysOfMemo(memo));
 }
 
-/** The keys with which the workers of a server encrypt, as far as they say so. */
+/** The keys with which the workers of a server encrypt, as far as they publish them. */
 export async function workerKeys(
   server: Server,
 ): Promise<readonly (WorkerKey & { readonly worker: string })[]> {

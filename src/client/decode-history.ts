@@ -16,12 +16,12 @@ export async function decodeFirst(client: Client, payloads: Payloads): Promise<u
   return isEnvelope(value) ? value.args[0] : value;
 }
 
-/** The result of an activity, without the time that the worker adds; empty if it is no object. */
+/** The result of an activity, without the time that the worker adds; empty if it is not an object. */
 export async function decodeResult(client: Client, payloads: Payloads): Promise<JsonObject> {
   return asObject(readSealedResult(await decodeFirst(client, payloads)).result);
 }
 
-/** What a failure in a history says; the cause counts where there is one, as for a timeout. */
+/** The message of a failure in a history, or that of its cause if it has one, as for a timeout. */
 export interface HistoryFailure {
   readonly message: string;
   readonly type?: string;

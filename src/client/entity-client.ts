@@ -28,7 +28,7 @@ export interface WaitUntilOptions<View> {
   readonly signal?: AbortSignal;
   /** Called with each view. */
   readonly onView?: (view: View) => void;
-  /** Called when a query fails in a way that may pass: no server, or no worker. */
+  /** Called when a query fails for a transient reason: no server, or no worker. */
   readonly onSilence?: (error: HeddleError) => void;
   /** Longest outage of server and workers that is waited out, in ms; 5 minutes by default. */
   readonly patienceMs?: number;
@@ -56,7 +56,7 @@ export interface StartRequest {
 
 const missingPlugin =
   "this Temporal client does not have Heddle's plugin, so it can neither encrypt messages nor read answers; " +
-  "make it with new Client({ …, plugins: [heddle({ keys })] }), with heddle from 'heddle/temporal' and the output of 'heddle keys export' as keys";
+  "create it with new Client({ …, plugins: [heddle({ keys })] }), with heddle from 'heddle/temporal' and the output of 'heddle keys export' as keys";
 
 /** The server's limit of a fairness key, in bytes; names of entities are ASCII. */
 const maxFairnessKey = 64;
@@ -142,12 +142,12 @@ export abstract class EntityClient {
     return {
       workflowId,
       taskQueue: workflowQueue,
-      // Its tasks and those of its groups inherit the key: they take turns with the tasks of other entities.
+      // Its tasks and those of its groups inherit the key: the server alternates them with the tasks of other entities.
       priority: { fairnessKey: workflowId.slice(0, maxFairnessKey) },
     };
   }
 
-  /** Waits until an exported entity has nothing in flight any more. */
+  /** Waits until an exported entity has nothing in flight. */
   protected async awaitRecords<Carried extends Moved>(
     name: string,
     ask: () => Promise<RecordsReply<Carried> | null>,
@@ -173,7 +173,7 @@ export abstract class EntityClient {
 
   /**
    * Starts an entity with the records of an exported one. It replaces an exported one that it had moved away from.
-   * @throws HeddleError Refused if there is another one of this name.
+   * @throws HeddleError Refused if another one of this name exists.
    */
   protected startRestored<Carried extends Moved & { readonly name: string }>(
     name: string,
@@ -204,7 +204,7 @@ export abstract class EntityClient {
         if (!hasReturned)
           throw new HeddleError(
             'Refused',
-            `there is ${noun} ${name} already; restore these records with another server or namespace`,
+            `${noun} ${name} already exists; restore these records with another server or namespace`,
             { cause },
           );
         await start('TERMINATE_EXISTING');
@@ -246,7 +246,7 @@ export abstract class EntityClient {
   /** The error for an entity whose workflow does not run. */
   protected notFound(name: string, cause?: HeddleError): HeddleError {
     const { noun, listCommand } = this.#kind;
-    const message = `there is no ${noun} ${name}; '${listCommand}' shows those there are`;
+    const message = `${noun} ${name} does not exist; run '${listCommand}' to see the existing ones`;
     return new HeddleError('NotFound', message, { cause, next: listCommand });
   }
 

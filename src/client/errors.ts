@@ -20,7 +20,7 @@ export type HeddleErrorCode =
 
 export class HeddleError extends Error {
   readonly code: HeddleErrorCode;
-  /** The command that helps, where it is another one than the code's own. */
+  /** The command that helps, if it differs from the default of the code. */
   readonly next: string | undefined;
   /** With NoWorker: workers polled in the last minutes, so the same call may be answered soon. */
   readonly isBusy: boolean;

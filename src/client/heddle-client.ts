@@ -37,7 +37,7 @@ import { deleteLeaks, readLeaks, resumeSweep, sweepNow, type LeaksView } from '.
 import { ImageClient } from './image.js';
 import { listClusters, type ClusterListing } from './list.js';
 import { MachineClient } from './machine.js';
-import { waitForProbes } from './look.js';
+import { waitForProbes } from './probe.js';
 import { preview, type PlanPreview } from './preview.js';
 import { ReservationClient } from './reservation.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
@@ -97,7 +97,7 @@ export class HeddleClient extends EntityClient {
    * Brings a cluster to a spec, and creates it if necessary. Returns as soon as the request is accepted.
    * Applying the same spec again returns the operation that applies it. Names of resources are bound to their
    * present versions.
-   * @throws HeddleError Invalid for what is no spec; Refused when the cluster is busy, being deleted, or exists
+   * @throws HeddleError Invalid if this is not a spec; Refused when the cluster is busy, being deleted, or exists
    * with `createOnly`.
    */
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
@@ -157,7 +157,7 @@ export class HeddleClient extends EntityClient {
     const which = intent.kind === 'rollback' ? 'rollback' : 'present';
     const spec = await this.query('spec of', name, specQuery, which);
     if (spec === null && which === 'rollback')
-      throw new HeddleError('Refused', `cluster ${name} has no earlier spec to go back to`, {
+      throw new HeddleError('Refused', `cluster ${name} has no previous spec to return to`, {
         next: `heddle delete ${name}`,
       });
     return preview(this.temporal, name, intent, spec ?? undefined);
@@ -178,9 +178,9 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Has the machines probed; deviations show as drift in `plan` and `preview` from then on. Does nothing when
+   * Probes the machines; deviations show as drift in `plan` and `preview` from then on. Does nothing when
    * the cluster does not exist, or while an operation runs.
-   * @returns why some machines were not probed, in words, such as a site without workers; empty if all were.
+   * @returns the reasons why some machines were not probed, such as a site without workers; empty if all were.
    */
   async probe(
     name: string,
@@ -192,7 +192,7 @@ export class HeddleClient extends EntityClient {
     });
     if (summary === undefined || summary.operation?.state === 'running' || summary.phase === 'deleted')
       return [];
-    const number = await this.update('look at', name, checkUpdate);
+    const number = await this.update('probe', name, checkUpdate);
     return waitForProbes(this.temporal, {
       name,
       groups: (summary.groups ?? []).map(({ workflowId }) => workflowId),
@@ -266,9 +266,11 @@ export class HeddleClient extends EntityClient {
     }
     if (payload !== null) return payload;
     const next = `heddle nodes ${name}`;
-    throw new HeddleError('NotFound', `cluster ${name} has no node ${nodeId}; '${next}' shows those it has`, {
-      next,
-    });
+    throw new HeddleError(
+      'NotFound',
+      `cluster ${name} has no node ${nodeId}; run '${next}' to see its nodes`,
+      { next },
+    );
   }
 
   /** The clusters in the server's index, with all of these labels; no worker is needed. */
@@ -305,7 +307,7 @@ export class HeddleClient extends EntityClient {
     return deleteLeaks(this.temporal, providerids);
   }
 
-  /** Lets sweeps delete again that found the database older than the machines. Unknown machines stay. */
+  /** Resumes the deletions of sweeps that found the database older than the machines. Unknown machines stay. */
   resumeSweep(): Promise<Resumption> {
     return resumeSweep(this.temporal, this.by);
   }
@@ -316,7 +318,7 @@ export class HeddleClient extends EntityClient {
 }
 
 /** Shown by the Web UI beside the workflow. */
-/** Types are no protection: a spec may come from JavaScript or JSON. PLAN checks the rest of it. */
+/** Types do not protect here: a spec may come from JavaScript or JSON. PLAN checks the rest of it. */
 function requireSpec(spec: unknown): asserts spec is ClusterSpec {
   const isSpec =
     isJsonObject(spec) &&
@@ -331,14 +333,14 @@ function requireSpec(spec: unknown): asserts spec is ClusterSpec {
   const why = reading.ok
     ? 'it is not normalised: pass what parseSpec returns'
     : reading.problems.map(formatProblem).join('; ');
-  throw new HeddleError('Invalid', `this is no spec of a cluster: ${why}`);
+  throw new HeddleError('Invalid', `this is not the spec of a cluster: ${why}`);
 }
 
 function detailsOf({ name }: ClusterSpec, by: string): string {
   return [
-    `Cluster **${name}**, made by ${by}. This workflow lives as long as the cluster; current details show its nodes.`,
+    `Cluster **${name}**, created by ${by}. This workflow runs as long as the cluster exists; current details show its nodes.`,
     '',
     `- \`heddle status ${name}\`: what it is doing, what failed, what to do next`,
-    `- \`heddle delete ${name}\`: the way to end it; terminating this workflow would leave its machines running`,
+    `- \`heddle delete ${name}\`: deletes it; terminating this workflow would leave its machines running`,
   ].join('\n');
 }

@@ -80,8 +80,8 @@ export class ImageClient extends EntityClient {
   }
 
   /**
-   * Waits until no upload of this build is under way or waits. Uploads that wait when a newer build is ready are
-   * not begun any more. @throws HeddleError NotFound
+   * Waits until no upload of this build is under way or waits. Uploads that still wait when a newer build is ready
+   * do not start. @throws HeddleError NotFound
    */
   waitForUploads(name: string, number: number, options?: WaitUntilOptions<ImageView>): Promise<Build> {
     return waitUntil(
@@ -89,7 +89,7 @@ export class ImageClient extends EntityClient {
       ({ builds }) => {
         const build = findBuild(builds, number);
         if (build === undefined)
-          throw new HeddleError('NotFound', `image ${name} has no build ${number} any more`);
+          throw new HeddleError('NotFound', `image ${name} no longer has build ${number}`);
         const isReplaced = builds.some((other) => other.number > number && other.state === 'ready');
         return build.uploads.some(
           ({ state }) => state === 'uploading' || (state === 'waiting' && !isReplaced),
@@ -139,8 +139,8 @@ export class ImageClient extends EntityClient {
   }
 
   /**
-   * Stops the image for a move to another server or namespace, and returns its records: nothing is built, uploaded
-   * or deleted any more. Waits until work in progress has ended. The same again returns the same records.
+   * Stops the image for a move to another server or namespace, and returns its records: it no longer builds, uploads
+   * or deletes anything. Waits until work in progress has ended. The same again returns the same records.
    * @throws HeddleError Refused with the reason.
    */
   async export(name: string, options: ExportOptions = {}): Promise<ImageRecords> {
@@ -148,14 +148,14 @@ export class ImageClient extends EntityClient {
     return this.awaitRecords(name, () => this.query('records', name, imageRecordsQuery), options);
   }
 
-  /** The image goes on. Only for records that were restored nowhere: otherwise two images have the same builds. */
+  /** Resumes the image. Only if its records were not restored anywhere: otherwise two images have the same builds. */
   async cancelExport(name: string): Promise<void> {
     await this.update('cancel the export', name, exportImageUpdate, { by: this.by, cancel: true });
   }
 
   /**
    * Starts an image with the records of an exported one. It may return to where it was exported from.
-   * @throws HeddleError Refused if there is another image of this name.
+   * @throws HeddleError Refused if another image of this name exists.
    */
   async restore(records: ImageRecords): Promise<{ readonly unchanged: boolean }> {
     const carried = restoredImage(
@@ -189,7 +189,7 @@ export class ImageClient extends EntityClient {
         const why = builds.find((build) => build.number >= number)?.why;
         throw new HeddleError(
           'Failed',
-          `image ${name} is not being built any more${why === undefined ? '' : `: ${why}`}`,
+          `image ${name} is no longer being built${why === undefined ? '' : `: ${why}`}`,
         );
       },
       options,

@@ -3,7 +3,7 @@ import { keyIdField } from '../model/messages/payload-label.js';
 import { call } from './call.js';
 import { workerKeys } from './check-keys.js';
 
-/** What of a namespace cannot be read without a key. */
+/** The data of a namespace that cannot be read without a key. */
 export interface KeyUses {
   /** Ids of workflows that run and have payloads under it. */
   readonly open: readonly string[];

@@ -66,7 +66,7 @@ export async function sweepNow(temporal: Client, patienceMs = 15 * 60_000): Prom
   }
   throw new HeddleError(
     'Failed',
-    `no pass of the sweep began within ${Math.round(patienceMs / 1_000)} s; 'heddle doctor' looks for workers`,
+    `no pass of the sweep started within ${Math.round(patienceMs / 1_000)} s; run 'heddle doctor' to check the workers`,
   );
 }
 
@@ -133,7 +133,7 @@ async function describeSchedule(temporal: Client): Promise<ScheduleDescription> 
     if (missing)
       throw new HeddleError(
         'NotFound',
-        `this namespace has no schedule ${sweepScheduleId}; a worker makes it within a minute: 'heddle worker'`,
+        `this namespace has no schedule ${sweepScheduleId}; a worker creates it within a minute: run 'heddle worker'`,
         { cause: error, next: 'heddle worker' },
       );
     throw error;
@@ -146,7 +146,7 @@ function inputOf({ action }: Pick<ScheduleDescription, 'action'>): SweepInput {
   if (input?.policy === undefined)
     throw new HeddleError(
       'Failed',
-      `the schedule ${sweepScheduleId} has another input than Heddle's; delete it, and start a worker to make it anew`,
+      `the schedule ${sweepScheduleId} has an input that is not Heddle's; delete it, and start a worker to create it again`,
     );
   return { policy: input.policy, ...(input.resumed === undefined ? {} : { resumed: input.resumed }) };
 }

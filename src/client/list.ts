@@ -37,13 +37,14 @@ export interface ListedWorkflow {
 export type ClusterListing = Omit<ListedWorkflow, 'workflowId' | 'providers'>;
 export type PoolListing = Pick<ListedWorkflow, 'name' | 'createdAt'>;
 
-/** The clusters that run and have all of the labels, by name. @throws HeddleError Invalid for what is no label. */
+/** The clusters that run and have all of the labels, by name. @throws HeddleError Invalid for an invalid label. */
 export async function listClusters(
   temporal: Client,
   labels: Labels = {},
 ): Promise<readonly ClusterListing[]> {
   const wrong = Object.entries(labels).find(([key, value]) => !isLabel(key, value));
-  if (wrong !== undefined) throw new HeddleError('Invalid', `${wrong.join('=')} is no label. ${labelRule}`);
+  if (wrong !== undefined)
+    throw new HeddleError('Invalid', `${wrong.join('=')} is not a valid label. It must be ${labelRule}`);
   const conditions = indexLabels(labels).map((label) => `${searchAttributes.labels} = '${label}'`);
   const running = await listWhere(temporal, [`WorkflowType = '${clusterWorkflowType}'`, ...conditions]);
   return running.map(({ name, createdAt, phase, stuck, labels: own }) => ({

@@ -59,14 +59,14 @@ export class MachineClient extends EntityClient {
     if (!isMachineName(name))
       throw new HeddleError(
         'Invalid',
-        `"${name}" is no name of a machine: lower-case letters, digits and hyphens, at most 50`,
+        `"${name}" is not a valid machine name: use lower-case letters, digits and hyphens, at most 50 characters`,
       );
     const fault = tagFault(registration);
     if (fault !== undefined) throw new HeddleError('Invalid', `add machine ${name}: ${fault}`);
     const input: MachineInput = { registration, uid: randomUUID(), by: this.by };
     await this.#start(`add machine ${name}`, machineWorkflowType, name, input, {
       summary: `machine ${name}`,
-      taken: `there is a machine ${name} already; 'heddle machine show ${name}' shows it`,
+      taken: `machine ${name} already exists; run 'heddle machine show ${name}' to see it`,
     });
     return { operation: '1' };
   }
@@ -89,12 +89,12 @@ export class MachineClient extends EntityClient {
     if (!isNodeIntent(intent))
       throw new HeddleError(
         'Invalid',
-        `${describeNode(node)} is ${node.of === 'cluster' ? "the cluster's" : "the pool's"}: of its machine one can ask ${nodeIntents.join(', ')}`,
+        `${describeNode(node)} belongs to the ${node.of}: its machine accepts only ${nodeIntents.join(', ')}`,
       );
     const input: NodeMachineInput = { node, intent, by: this.by };
     const runId = await this.#start(`${intent.kind} ${name}`, nodeMachineWorkflowType, name, input, {
       summary: `machine of ${describeNode(node)}`,
-      taken: `the machine of ${describeNode(node)} is busy; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`,
+      taken: `the machine of ${describeNode(node)} is busy with another operation; run 'heddle machine show ${name}' to see it, or 'heddle machine cancel ${name}' to end it`,
     });
     return { operation: nodeOperationId(runId) };
   }
@@ -200,7 +200,7 @@ export class MachineClient extends EntityClient {
         const operation = machine.history.find((ended) => ended.id === id);
         if (operation !== undefined) return { operation, machine };
         if (machine.operation?.id === id) return undefined;
-        throw new HeddleError('NotFound', `machine ${name} remembers no operation ${id}`, {
+        throw new HeddleError('NotFound', `machine ${name} has no record of operation ${id}`, {
           next: `heddle machine show ${name}`,
         });
       },
@@ -216,7 +216,7 @@ export class MachineClient extends EntityClient {
     if (parseNodeName(name) === undefined && !isMachineName(name))
       throw new HeddleError(
         'Invalid',
-        `"${name}" is no name of a machine, nor of a node: NAME, CLUSTER/NODE or pool/POOL/NODE, in lower-case letters, digits and hyphens`,
+        `"${name}" is not a valid name of a machine or node: use NAME, CLUSTER/NODE or pool/POOL/NODE, in lower-case letters, digits and hyphens`,
         { next: 'heddle machine list' },
       );
     return super.send(what, name, make);
@@ -225,7 +225,7 @@ export class MachineClient extends EntityClient {
   protected override notFound(name: string, cause?: HeddleError): HeddleError {
     const node = parseNodeName(name);
     if (node === undefined) return super.notFound(name, cause);
-    return new HeddleError('NotFound', `nothing was done on the machine of ${describeNode(node)} lately`, {
+    return new HeddleError('NotFound', `the machine of ${describeNode(node)} has no recent operation`, {
       cause,
       next: `heddle machine status ${name}`,
     });

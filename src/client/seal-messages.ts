@@ -62,7 +62,7 @@ export function sealMessages({ recipients, now, forgetClock }: Sealing): Workflo
     },
     async signal(input, next) {
       const workflowId = input.workflowExecution.workflowId ?? '';
-      // No answer would tell that the workflow is another one by now.
+      // No response would show that another workflow has taken the place of this one.
       recipients.forget(workflowId);
       const own = await sealTo(workflowId);
       return next({
@@ -173,7 +173,7 @@ function failureOf(output: UpdateOutput): Failure {
   return ('workflowExecution' in output ? output.updateOutcome : output.outcome)?.failure;
 }
 
-/** An update that was repeated because the connection broke: the workflow may have kept the first answer. */
+/** An update repeated after a broken connection: the workflow may have stored the first answer. */
 function withAnswer<Output extends UpdateOutput>(output: Output): Output {
   const payloads = failureOf(output)?.applicationFailureInfo?.details?.payloads ?? [];
   if (payloads.length === 0) return output;

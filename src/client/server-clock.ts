@@ -85,10 +85,10 @@ async function readPollTime(
 /** More than clocks that are adjusted slowly differ, and less than matters to a message. */
 const mostDriftMs = 5_000;
 
-/** How long a server that shows no time is not asked again, in ms: a measurement in vain takes seconds. */
+/** Pause, in ms, before a server that shows no time is measured again: a failed measurement takes seconds. */
 const vainMs = 60_000;
 
-/** A measurement in vain, by `Date.now()`. */
+/** A failed measurement, by `Date.now()`. */
 interface Vain {
   readonly endedAt: number;
 }
@@ -115,7 +115,7 @@ export async function serverTime(connection: object, namespace: string): Promise
   return 'endedAt' in known ? Date.now() : timeAt(known);
 }
 
-/** The clocks are compared again at the next question: one of them may have been set. */
+/** The next call compares the clocks again: one of them may have been set. */
 export function forgetServerTime(connection: object): void {
   if (connection instanceof Connection) measurements.delete(connection);
 }

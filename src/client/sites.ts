@@ -7,7 +7,7 @@ import { HeddleError } from './errors.js';
 import { isPolled } from './workers.js';
 
 /**
- * Whether a worker takes the tasks of each group that the plan works on: it would wait for one otherwise.
+ * Checks that a worker takes the tasks of each group that the plan works on: otherwise it would wait for one.
  * @throws HeddleError NoWorker
  */
 export async function requireSites(temporal: Client, { kinds, placements }: Plan): Promise<void> {

@@ -36,7 +36,7 @@ export async function waitForOperation(
     (status): WaitResult | undefined => {
       const operation = findOperation(status, id);
       if (operation === undefined)
-        throw new HeddleError('NotFound', `cluster ${name} remembers no operation ${id}`, {
+        throw new HeddleError('NotFound', `cluster ${name} has no record of operation ${id}`, {
           next: `heddle history ${name}`,
         });
       const over = operation.state === 'held' || endedStates.includes(operation.state);

@@ -79,7 +79,7 @@ export async function pollsOf(
   }));
 }
 
-/** How long a worker that has just started may take to ask for work, in ms. */
+/** How long a worker that has just started may take to poll for work, in ms. */
 const beginMs = 3_000;
 
 /** Whether a worker polls a queue; waits a little for one that is starting. */
@@ -108,7 +108,7 @@ export async function differencesFromOthers(client: Client, identity: string): P
   );
 }
 
-/** A living worker, and the build that it runs if it says. */
+/** A living worker, and its build if it publishes that. */
 export type ListedWorker = Pick<WorkerIdentity, 'worker' | 'build'>;
 
 /** The living workers but builders, which do not poll the core queue. */
@@ -117,7 +117,7 @@ export async function listWorkers(client: Client): Promise<readonly ListedWorker
   return identities.map(readIdentity).map(({ worker, build }) => ({ worker, build }));
 }
 
-/** What the workers of the core queue did not take over of heddle.yaml, a line for each. */
+/** The changes of heddle.yaml that workers of the core queue did not apply, a line for each. */
 export async function workerReloads(client: Client): Promise<readonly string[]> {
   return reloadLines(await identitiesOn(serverOf(client), coreQueue));
 }

@@ -22,7 +22,7 @@ test.each<readonly [unknown, string]>([
   const refused = {
     name: 'HeddleError',
     code: 'Invalid',
-    message: expect.stringMatching(new RegExp(`^this is no spec of a cluster: .*${why}`)) as string,
+    message: expect.stringMatching(new RegExp(`^this is not the spec of a cluster: .*${why}`)) as string,
   };
   await expect(client.apply(spec as ClusterSpec)).rejects.toMatchObject(refused);
   await expect(client.plan(spec as ClusterSpec)).rejects.toMatchObject(refused);

@@ -78,7 +78,7 @@ export class ResourceClient extends EntityClient {
     if (bytes.length > maxResourceBytes)
       throw new HeddleError(
         'Invalid',
-        `resource ${name} has ${bytes.length} bytes; ${maxResourceBytes} is the most`,
+        `resource ${name} has ${bytes.length} bytes; the maximum is ${maxResourceBytes}`,
       );
     const put = async (): Promise<ResourceVersion> => {
       const content = await sendContent(this.temporal, { format, bytes, label: name });
@@ -95,7 +95,7 @@ export class ResourceClient extends EntityClient {
   }
 
   /**
-   * Binds a name to a version, or to none: then no cluster can begin to use it. Applies with the next apply.
+   * Binds a name to a version, or to none: then no cluster can start to use it. Takes effect with the next apply.
    */
   async set(name: string, version: number | null): Promise<ResourceRecord> {
     await this.#requireName(name);

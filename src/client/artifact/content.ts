@@ -13,7 +13,7 @@ import {
 import type { ResourceFormat } from '../../model/artifact/reference.js';
 import type { PartHeader } from '../../workflows/artifact/messages.js';
 
-/** A content that is not there, or not as it should be. */
+/** Content that is missing or corrupt. */
 export class ContentError extends Error {
   override readonly name = 'ContentError';
 }
@@ -25,7 +25,7 @@ export interface Sending {
   readonly label: string;
 }
 
-/** How many parts are under way at a time. */
+/** Parts that are transferred concurrently. */
 const atOnce = 4;
 
 export function contentOf({ format, bytes }: Pick<Sending, 'format' | 'bytes'>): ResourceContent {
@@ -33,7 +33,7 @@ export function contentOf({ format, bytes }: Pick<Sending, 'format' | 'bytes'>):
 }
 
 /**
- * Sends a content to the server, part by part; parts that are there already are left as they are. Until the
+ * Sends a content to the server, part by part; existing parts are unchanged. Until the
  * catalogue has the content, its parts expire after an hour.
  */
 export async function sendContent(
@@ -61,14 +61,14 @@ export async function sendContent(
 
 /**
  * Reads a content by its digest; the first part holds the number of parts.
- * @throws ContentError when it is not there as a whole, or is not what its digest says. Whatever else goes
- * wrong with the server is thrown as it is.
+ * @throws ContentError if it is incomplete, or does not match its digest. Other errors of the server
+ * are thrown unchanged.
  */
 export async function readContent(temporal: Client, digest: string): Promise<Uint8Array> {
   const [header, first] = await readPart(temporal, digest, 0);
   if (header.bytes > maxResourceBytes || header.parts !== partsOf(header.bytes))
     throw new ContentError(
-      `its first part tells of ${header.bytes} bytes in ${header.parts} parts, which cannot be`,
+      `its first part declares ${header.bytes} bytes in ${header.parts} parts, which is impossible`,
     );
   const parts: Uint8Array[] = [first];
   await eachOf(header.parts - 1, async (index) => {
@@ -91,7 +91,7 @@ async function readPart(
     .getWorkflowExecutionHistory({ namespace, execution: { workflowId }, maximumPageSize: 1 })
     .catch((cause: unknown) => {
       if (isGrpcServiceError(cause) && [notFound, invalidArgument].includes(Number(cause.code)))
-        throw new ContentError(`part ${part} is not there`, { cause });
+        throw new ContentError(`part ${part} is missing`, { cause });
       throw cause;
     });
   const payloads = page.history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];

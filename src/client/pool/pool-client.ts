@@ -99,7 +99,7 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Asks for a node of each label. Those that are ready come with the answer; `waitFor` waits for the others.
+   * Requests a node of each label. Those that are ready come with the answer; `waitFor` waits for the others.
    */
   async request(labels: readonly string[], options: DemandOptions = {}): Promise<RequestView> {
     const { id = randomUUID(), requester = this.by } = options;
@@ -107,7 +107,7 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Asks so many times for a node of each label, in few messages: all of these requests are taken, or none.
+   * Makes several requests for a node of each label, in few messages: all of them are accepted, or none.
    */
   async requestMany(
     count: number,
@@ -135,14 +135,14 @@ export class PoolClient extends EntityClient {
 
   /**
    * Waits until a request is fulfilled, through restarts of workers and server.
-   * @throws HeddleError Failed when it cannot be, saying why.
+   * @throws HeddleError Failed with the reason if it cannot be.
    */
   async waitFor(id: string, { patienceMs }: WaitForNodesOptions = {}): Promise<RequestView> {
     const given = new AbortController();
     const tooLate = (): HeddleError =>
       new HeddleError(
         'Failed',
-        `request ${id} was not fulfilled within ${Math.round((patienceMs ?? 0) / 1_000)} s; it goes on waiting`,
+        `request ${id} was not fulfilled within ${Math.round((patienceMs ?? 0) / 1_000)} s; it is still waiting`,
       );
     if (patienceMs !== undefined)
       void pause(patienceMs, undefined, { signal: given.signal, ref: false }).then(
@@ -158,7 +158,7 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Asks and waits: the nodes, ready to be used. `return` returns them; so does the end of their lease.
+   * Requests nodes, waits, and resolves to the ready nodes. `return` returns them; so does the end of their lease.
    */
   async obtain(
     labels: readonly string[],
@@ -169,7 +169,7 @@ export class PoolClient extends EntityClient {
     return asked.state === 'fulfilled' ? asked : this.waitFor(asked.id, { patienceMs });
   }
 
-  /** Gives the nodes of a request back. It may be asked again. */
+  /** Returns the nodes of a request. Idempotent. */
   async return(id: string): Promise<void> {
     await this.#returns.add(id);
   }
@@ -236,7 +236,7 @@ export class PoolClient extends EntityClient {
     const payload = await this.query('payload', this.name, nodePayloadQuery, nodeId);
     if (payload !== null) return payload;
     const next = `heddle pool nodes ${this.name}`;
-    const message = `pool ${this.name} has no node ${nodeId}; '${next}' shows those it has`;
+    const message = `pool ${this.name} has no node ${nodeId}; run '${next}' to see its nodes`;
     throw new HeddleError('NotFound', message, { next });
   }
 
@@ -249,7 +249,7 @@ export class PoolClient extends EntityClient {
     await this.update('end hold', this.name, endHoldUpdate, { nodeId });
   }
 
-  /** Returns those that are deleted: all of them, or with `withoutUser` those that nobody has. */
+  /** Returns those that are deleted: all of them, or with `withoutUser` those that have no user. */
   async deleteNodes(
     nodeIds: readonly string[],
     options: Pick<DeleteNodesRequest, 'abandon' | 'withoutUser'> = {},
@@ -266,8 +266,8 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Stops the pool for a move to another server or namespace, and returns its records: it makes, deletes and
-   * allocates nothing any more. Waits until tasks in flight have ended. The same again returns the same records.
+   * Stops the pool for a move to another server or namespace, and returns its records: it no longer creates, deletes or
+   * allocates nodes. Waits until tasks in flight have ended. The same again returns the same records.
    * They contain credentials.
    * @throws HeddleError Refused with the reason.
    */
@@ -277,14 +277,14 @@ export class PoolClient extends EntityClient {
     return this.awaitRecords(name, () => this.query('records', name, recordsQuery), options);
   }
 
-  /** The pool goes on. Only for records that were restored nowhere: otherwise two pools have the same machines. */
+  /** Resumes the pool. Only if its records were not restored anywhere: otherwise two pools have the same machines. */
   async cancelExport(): Promise<void> {
     await this.update('cancel the export', this.name, exportUpdate, { by: this.by, cancel: true });
   }
 
   /**
    * Starts the pool with the records of an exported one. It may return to where it was exported from.
-   * @throws HeddleError Refused if there is another pool of this name.
+   * @throws HeddleError Refused if another pool of this name exists.
    */
   async restore(records: PoolRecords): Promise<{ readonly unchanged: boolean }> {
     const carried = restoredPool(

@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RequestsWanted } from '../../model/pool/messages.js';
 import type { RequestsPage, RequestView } from '../../model/pool/view.js';
 
-/** Wait between two looks, in ms: short at first, since many nodes are there soon, and longer when nothing happens. */
+/** Wait between two queries, in ms: short at first, since many nodes are ready soon, and longer without progress. */
 const firstPollMs = 20;
 const longestPollMs = 500;
-/** Looks until the wait grows, and by how much with each. */
+/** Queries until the wait grows, and its growth per query. */
 const quickPolls = 10;
 const growth = 1.2;
 
@@ -16,14 +16,14 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Waits for many requests of one pool with one question at a time. */
+/** Waits for many requests of one pool with one query at a time. */
 export class Watch {
   readonly #read: ReadRequests;
   readonly #waiting = new Map<string, Waiting[]>();
   /** Requests that were not queried yet; the others are queried by what changed. */
   readonly #fresh = new Set<string>();
   #version: number | undefined;
-  #looking = false;
+  #polling = false;
   #pauseMs = firstPollMs;
   #quickPolls = quickPolls;
 
@@ -36,8 +36,8 @@ export class Watch {
     return new Promise<RequestView>((resolve, reject) => {
       this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), { resolve, reject }]);
       this.#fresh.add(id);
-      this.#lookSoon();
-      void this.#keepLooking();
+      this.#speedUp();
+      void this.#poll();
     });
   }
 
@@ -47,23 +47,23 @@ export class Watch {
     this.#waiting.delete(id);
   }
 
-  #lookSoon(): void {
+  #speedUp(): void {
     this.#pauseMs = firstPollMs;
     this.#quickPolls = quickPolls;
   }
 
-  async #keepLooking(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
+  async #poll(): Promise<void> {
+    if (this.#polling) return;
+    this.#polling = true;
     while (this.#waiting.size > 0) {
       await pause(this.#pauseMs);
       const settled = await this.#probeOnce();
-      if (settled > 0) this.#lookSoon();
+      if (settled > 0) this.#speedUp();
       else if (this.#quickPolls > 0) this.#quickPolls -= 1;
       else this.#pauseMs = Math.min(longestPollMs, this.#pauseMs * growth);
     }
     this.#version = undefined;
-    this.#looking = false;
+    this.#polling = false;
   }
 
   async #probeOnce(): Promise<number> {
@@ -74,22 +74,22 @@ export class Watch {
         this.#take(requests);
         this.#version = version;
       }
-      if (this.#fresh.size > 0) await this.#lookAtFresh([...this.#fresh]);
+      if (this.#fresh.size > 0) await this.#queryFresh([...this.#fresh]);
     } catch (error) {
       for (const id of [...this.#waiting.keys()]) this.#settle(id, ({ reject }) => reject(error));
     }
     return before - this.#waiting.size;
   }
 
-  /** By their ids: they may have changed before the last change that is known. */
-  async #lookAtFresh(ids: readonly string[]): Promise<void> {
+  /** Queries by id: the requests may have changed before the last known change. */
+  async #queryFresh(ids: readonly string[]): Promise<void> {
     const { version, requests } = await this.#read({ ids });
     this.#version ??= version;
     for (const id of ids) this.#fresh.delete(id);
     this.#take(requests);
     const known = new Set(requests.map(({ id }) => id));
     for (const id of ids.filter((asked) => !known.has(asked)))
-      this.#settle(id, ({ reject }) => reject(new Error(`the pool does not know request ${id}`)));
+      this.#settle(id, ({ reject }) => reject(new Error(`the pool has no request ${id}`)));
   }
 
   #take(requests: readonly RequestView[]): void {
@@ -99,8 +99,8 @@ export class Watch {
     }
   }
 
-  #settle(id: string, tell: (waiting: Waiting) => void): void {
-    for (const waiting of this.#waiting.get(id) ?? []) tell(waiting);
+  #settle(id: string, settle: (waiting: Waiting) => void): void {
+    for (const waiting of this.#waiting.get(id) ?? []) settle(waiting);
     this.#waiting.delete(id);
     this.#fresh.delete(id);
   }

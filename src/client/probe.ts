@@ -18,8 +18,8 @@ export interface ProbeWait {
 }
 
 /**
- * Waits until the machines of a cluster are probed. @returns why some are not, in words; empty if all are.
- * A site without a worker is not waited for.
+ * Waits until the machines of a cluster are probed. @returns the reasons why some are not; empty if all are.
+ * Does not wait for a site without a worker.
  */
 export async function waitForProbes(
   temporal: Client,
