@@ -22,9 +22,9 @@ export { KeyError, openKeyRing, parseKeyRing, type KeyRing } from './secrets/key
 export interface HeddlePluginOptions {
   /** An open key ring, or the text that `heddle keys export` prints. */
   readonly keys: KeyRing | string;
-  /** For clients and workers that name none, and for replays, which know of none; `default` unless given. */
+  /** For clients and workers that name none, and for replays, which know of none. Default: `default`. */
   readonly namespace?: string;
-  /** Refused unless given. */
+  /** Handles plaintext. Default: plaintext is refused. */
   readonly onPlaintext?: OnPlaintext;
   /**
    * Workflow ids in your own schedules. The input is encrypted for this id, and Temporal appends a time to
@@ -44,8 +44,8 @@ export function heddle(options: HeddlePluginOptions): HeddlePlugin {
 
 /**
  * The same for code that sets a data converter by hand.
- * A converter of one's own keeps its payload converter and codecs; ours is the last before the wire.
- * @throws Error when it has a failure converter: two cannot be combined, and without ours messages would stay
+ * A custom converter keeps its payload converter and codecs; ours is the last before the wire.
+ * @throws Error when it has a failure converter: two cannot be combined, and without ours messages would be
  * readable.
  */
 export function dataConverterFor(codec: EncryptionCodecOptions, own: DataConverter = {}): DataConverter {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../config/index.js';
 import { workerEnvironment } from '../config/child-environment.js';
 
-/** What `heddle dev` writes of itself into its data folder, as far as the demo needs it. */
+/** The part that the demo needs of the record that `heddle dev` writes into its data folder. */
 export interface DevRecord {
   readonly address: string;
   readonly namespace: string;
@@ -61,7 +61,7 @@ export async function startDev(dataFolder: string, signal: AbortSignal): Promise
       const record = await read();
       if (record !== undefined && wanted(record)) return record;
     }
-    throw new Error(`${what} took longer than a minute; heddle dev said:\n${output}`);
+    throw new Error(`${what} took longer than a minute; heddle dev printed:\n${output}`);
   };
   const stop = (): Promise<void> => end(child);
   try {

@@ -56,7 +56,7 @@ async function startParts(signal: AbortSignal): Promise<DevProcess> {
   return dev;
 }
 
-/** What a killed demo left would be counted too. Only a "heddle dev" of the same folder knows its processes. */
+/** Leftovers of a killed demo would be counted, too. Only a "heddle dev" of the same folder knows its processes. */
 async function removeLeftovers(signal: AbortSignal): Promise<void> {
   say('stops and removes what a killed demo left');
   const dev = await startDev(dataFolder, signal);
@@ -154,14 +154,14 @@ async function apply(story: Story, spec: ClusterSpec, midway?: () => Promise<voi
       silent = false;
     },
     onSilence: () => {
-      if (!silent) say('no worker answers; what is known is in the Temporal server');
+      if (!silent) say('no worker responds; the state is in the Temporal server');
       silent = true;
     },
   });
   await crash;
   if (ended.state !== 'done') throw new Error(`operation ${operation} is ${ended.state}: ${ended.reason}`);
   if (midway !== undefined && crash === undefined)
-    throw new Error('the operation was over before the worker could be killed');
+    throw new Error('the operation ended before the worker could be killed');
   say(`operation ${operation} is done: ${ended.tasks.done} tasks on ${status.nodes.length} nodes`);
   return status;
 }

@@ -6,7 +6,7 @@ export type ServerLocation = ConnectionOptions & { readonly address: string };
 export interface ServerAnswer {
   readonly address: string;
   readonly serverVersion: string;
-  /** Says why this server should not be used: it is older than the floor. */
+  /** The reason why this server should not be used: it is older than the floor. */
   readonly warning?: string;
 }
 
@@ -19,7 +19,7 @@ export class ServerUnreachableError extends Error {
 
   constructor(address: string, { reason, remedy, next, refused = false }: Diagnosis, cause: unknown) {
     const outcome = refused
-      ? `The Temporal server at ${address} does not let us in`
+      ? `The Temporal server at ${address} rejects the credentials`
       : `No Temporal server answers at ${address}`;
     super(`${outcome}: ${reason}. ${remedy}`, { cause });
     this.address = address;
@@ -53,7 +53,7 @@ interface Diagnosis {
   readonly reason: string;
   readonly remedy: string;
   readonly next: string;
-  /** A server is there, but it does not accept our credentials. */
+  /** A server responds, but it does not accept our credentials. */
   readonly refused?: boolean;
 }
 
@@ -65,8 +65,8 @@ const start = {
 // Shows the address and the setting that it comes from.
 const showConfig = { next: 'heddle config show' };
 const notTemporal = {
-  reason: 'what listens there is no Temporal server, or expects TLS',
-  remedy: 'Check the address; if the server expects TLS, set TEMPORAL_TLS=true or tls in temporal.toml.',
+  reason: 'the service there is not a Temporal server, or it requires TLS',
+  remedy: 'Check the address; if the server requires TLS, set TEMPORAL_TLS=true or tls in temporal.toml.',
   ...showConfig,
 };
 
@@ -75,14 +75,14 @@ const faults: readonly (readonly [pattern: RegExp, diagnosis: Diagnosis])[] = [
   [
     /wrong version number|packet length too long/,
     {
-      reason: 'what listens there does not speak TLS, which is configured',
+      reason: 'TLS is configured, but the service there does not support it',
       remedy: 'Check the address, or unset TEMPORAL_TLS, TEMPORAL_API_KEY and tls in temporal.toml.',
       ...showConfig,
     },
   ],
   [
     /alert no application protocol/,
-    { reason: 'what listens there is no Temporal server', remedy: 'Check the address.', ...showConfig },
+    { reason: 'the service there is not a Temporal server', remedy: 'Check the address.', ...showConfig },
   ],
   [/^(Protocol error|Failed to connect|Client network socket disconnected|read ECONNRESET)/, notTemporal],
 ];
@@ -102,8 +102,7 @@ function diagnose({ tls }: ServerLocation, cause: unknown, limitMs: number): Dia
       ...showConfig,
       refused: true,
     };
-  if (code === grpcDeadlineExceeded)
-    return { ...start, reason: `nothing came back within ${limitMs / 1000} s` };
+  if (code === grpcDeadlineExceeded) return { ...start, reason: `no response within ${limitMs / 1000} s` };
   if (code === grpcUnimplemented) return notTemporal;
   const host = /Name resolution failed for target (?:dns:)?(.*):\d+$/.exec(text)?.[1];
   if (host !== undefined) return { ...start, reason: `the name ${host} cannot be resolved` };

@@ -8,15 +8,15 @@ import { pinnedCli, pinnedDigest } from './pinned-cli.js';
 import { floorProblem, readBinaryVersion } from './version.js';
 
 export interface BinarySearch {
-  /** The value of TEMPORAL_CLI: a path that someone chose on purpose. */
+  /** The value of TEMPORAL_CLI: an explicitly chosen path. */
   readonly temporalCli: string | undefined;
   /** The value of PATH. */
   readonly path: string | undefined;
   /** Heddle's cache folder; binaries lie under `temporal/<version>/`. */
   readonly cacheFolder: string;
-  /** The SHA-256 digest that a program in the cache must have; that of the pinned release unless given. */
+  /** The SHA-256 digest that a program in the cache must have; default: that of the pinned release. */
   readonly cachedDigest?: string;
-  /** Takes one line whenever something was passed over. */
+  /** Receives one line for each binary that was skipped. */
   readonly say: (line: string) => void;
 }
 
@@ -76,7 +76,7 @@ export async function findBinary(search: BinarySearch): Promise<TemporalBinary> 
       : await examine(onPath, 'PATH');
   if (!('problem' in found)) return found;
   looked.push({ place: onPath === undefined ? 'PATH' : `PATH (${onPath})`, problem: found.problem });
-  if (onPath !== undefined) search.say(`${onPath} is passed over: ${found.problem}`);
+  if (onPath !== undefined) search.say(`${onPath} is skipped: ${found.problem}`);
 
   const file = cachedBinaryPath(search.cacheFolder);
   const unpinned = await whyNotPinned(file, search.cachedDigest ?? pinnedDigest());
@@ -88,11 +88,11 @@ export async function findBinary(search: BinarySearch): Promise<TemporalBinary> 
 
 /** Why a program does not have this digest; undefined if it has. Does not run it. */
 export async function whyNotPinned(file: string, digest: string | undefined): Promise<string | undefined> {
-  if ((await stat(file).catch(() => undefined))?.isFile() !== true) return 'there is no such file';
+  if ((await stat(file).catch(() => undefined))?.isFile() !== true) return 'the file does not exist';
   const distrust = whyUntrusted(file);
   if (distrust !== undefined) return `${distrust.path} ${distrust.wrong}. ${distrust.right}`;
   if (digest === undefined)
-    return `Heddle knows no digest of Temporal CLI ${pinnedCli.cli} for ${process.platform}-${process.arch}, so it runs none from there`;
+    return `Heddle knows no digest of Temporal CLI ${pinnedCli.cli} for ${process.platform}-${process.arch}, so it runs no cached program`;
   const hash = createHash('sha256');
   await pipeline(createReadStream(file), hash);
   const found = hash.digest('hex');
@@ -133,18 +133,18 @@ async function examine(
 
 async function whyNotExecutable(path: string): Promise<string | undefined> {
   const info = await stat(path).catch(() => undefined);
-  if (info === undefined) return 'there is no such file';
-  if (!info.isFile()) return 'it is no file';
+  if (info === undefined) return 'the file does not exist';
+  if (!info.isFile()) return 'it is not a file';
   return access(path, constants.X_OK).then(
     () => undefined,
-    () => 'it may not be executed',
+    () => 'it is not executable',
   );
 }
 
 function describe(looked: readonly PlaceLookedAt[]): string {
   const places = looked.map(({ place, problem }) => `  - ${place}: ${problem}`);
   return [
-    'No Temporal server to start. Looked at:',
+    'No Temporal CLI was found to start a server. Checked:',
     ...places,
     `What to do: install the Temporal CLI ${pinnedCli.cli} or newer (https://docs.temporal.io/cli), compare it with the checksums of its release,`,
     'and put it on PATH or set TEMPORAL_CLI to it; or name a running server in TEMPORAL_ADDRESS. From a clone of Heddle,',

@@ -24,7 +24,7 @@ export interface ScheduleSettings {
   readonly checksEveryMs: number;
 }
 
-/** Creates or updates the Schedule of the leak sweep. @returns what went wrong, as a message. */
+/** Creates or updates the Schedule of the leak sweep. @returns the problem, as a message. */
 export function keepSweepSchedule(
   temporal: Client,
   settings: SweepSettings,
@@ -33,7 +33,7 @@ export function keepSweepSchedule(
   return keepSchedule(temporal, sweepSchedule(settings), currentKey);
 }
 
-/** Creates or updates the Schedules; encrypts those under another key again. @returns what went wrong, as messages. */
+/** Creates or updates the Schedules; encrypts those under another key again. @returns the problems, as messages. */
 export async function keepSchedules(
   temporal: Client,
   settings: ScheduleSettings,
@@ -46,7 +46,7 @@ export async function keepSchedules(
 }
 
 /**
- * Creates the Schedules that were deleted; others stay as they are, for a worker with another configuration may
+ * Creates the Schedules that were deleted; others are unchanged, because a worker with another configuration may
  * have set them. @returns the ids of those that were missing.
  */
 export async function restoreSchedules(
@@ -138,7 +138,7 @@ async function keepSchedule(
     await temporal.withDeadline(Date.now() + deadlineMs, () => makeOrUpdate(temporal, kept, currentKey));
     return undefined;
   } catch (error) {
-    return `the Temporal server did not take the schedule ${kept.scheduleId} (${error instanceof Error ? error.message : String(error)}), so ${kept.without}`;
+    return `the Temporal server did not accept the schedule ${kept.scheduleId} (${error instanceof Error ? error.message : String(error)}), so ${kept.without}`;
   }
 }
 
@@ -181,7 +181,7 @@ async function makeSchedule(
   }
 }
 
-/** None for what another program wrote. */
+/** Undefined for what another program wrote. */
 function argumentsIn(purpose: string, sealed: readonly unknown[]): readonly unknown[] {
   const opened = openMessage(purpose, [...sealed], Date.now());
   return opened.ok ? opened.args : [];

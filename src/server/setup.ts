@@ -11,7 +11,7 @@ export function searchAttributeType(name: string): 'Keyword' | 'KeywordList' {
 
 export interface SearchAttributeReport {
   readonly present: readonly string[];
-  /** Must be left out of every start: an unregistered one fails it. */
+  /** Must be omitted from every start, which would fail with an unregistered one. */
   readonly missing: readonly string[];
   /** Why the missing ones are missing and what to do; absent when none is. */
   readonly problem?: string;
@@ -47,7 +47,7 @@ export async function checkSearchAttributes(
 }
 
 /**
- * Registers missing search attributes; concurrent calls are safe. Lack of permission is no error: the report
+ * Registers missing search attributes; concurrent calls are safe. Lack of permission is not an error: the report
  * says which are missing and why.
  */
 export async function registerSearchAttributes(
@@ -68,8 +68,8 @@ export async function registerSearchAttributes(
       present: [],
       missing: heddleSearchAttributes,
       problem:
-        `the server did not let us register search attributes in namespace ${namespace} (${cause.details || cause.message}); ` +
-        `someone who may can run: temporal operator search-attribute create --namespace ${namespace} ${command}`,
+        `the server did not permit registering search attributes in namespace ${namespace} (${cause.details || cause.message}); ` +
+        `run as an administrator: temporal operator search-attribute create --namespace ${namespace} ${command}`,
     };
   }
 }

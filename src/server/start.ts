@@ -10,23 +10,23 @@ import { searchAttributeType } from './setup.js';
 export interface StartOptions {
   /** A Temporal CLI, as `findBinary` gives it. */
   readonly binary: string;
-  /** Contains the database, the server's log and the record of its owner. One server at a time. */
+  /** Contains the database, the server's log and the record of its owner. One server at a time uses it. */
   readonly dataFolder: string;
-  /** 0 asks for a free port. Default 7233; when that is in use a free one is taken, and said. */
+  /** 0 selects a free port. Default: 7233; if that is in use, a free port, which is reported. */
   readonly port?: number;
-  /** Default: 1000 above the port, or a free one when the port was. */
+  /** Default: 1000 above the port, or a free port if the port is a free one. */
   readonly uiPort?: number;
-  /** Whether the Web UI is served. Default true. */
+  /** Whether the Web UI is served. Default: true. */
   readonly ui?: boolean;
-  /** Made when absent. Default `default`. */
+  /** Created if missing. Default: `default`. */
   readonly namespace?: string;
   /** Names of search attributes, to be registered before anything runs. */
   readonly searchAttributes?: readonly string[];
   /** Keys and values of Temporal's dynamic configuration. */
   readonly dynamicConfig?: Readonly<Record<string, Json>>;
-  /** Default `temporal-server.log` in the data folder. */
+  /** Default: `temporal-server.log` in the data folder. */
   readonly logFile?: string;
-  /** Takes one line whenever something is other than asked for. */
+  /** Receives one line whenever something differs from these options. */
   readonly say: (line: string) => void;
 }
 
@@ -126,7 +126,7 @@ async function isTaken({ port, uiPort }: Ports): Promise<boolean> {
 }
 
 function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace: string): string[] {
-  // Asking the vendor for newer versions is nothing a local server needs; the user's own client settings are
+  // A local server does not check for newer versions; the user's own client settings are
   // not meant for it.
   const dynamicConfig = {
     'frontend.enableServerVersionCheck': false,

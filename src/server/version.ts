@@ -35,7 +35,7 @@ export async function readBinaryVersion(
   });
   const found = /temporal version (\S+) \(Server ([^,\s)]+)/.exec(stdout);
   if (!found?.[1] || !found[2])
-    throw new Error(`it is no Temporal CLI: --version answered ${JSON.stringify(stdout.slice(0, 120))}`);
+    throw new Error(`it is not a Temporal CLI: --version printed ${JSON.stringify(stdout.slice(0, 120))}`);
   return { cli: found[1], server: found[2] };
 }
 

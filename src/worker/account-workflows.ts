@@ -157,7 +157,7 @@ function claimRequestOf(changes: readonly ClaimChange[]): ClaimRequest {
   return { take: [...take].map(([key, place]) => ({ key, candidates: place })), candidates, release };
 }
 
-/** Claims are idempotent, so a server or worker that does not answer is only a reason to retry. */
+/** Claims are idempotent, so the call can be retried when a server or worker does not respond. */
 async function orRetryable<Result>(provider: string, call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();

@@ -11,7 +11,7 @@ import {
 import { read } from '../client/read.js';
 
 const patienceMs = 10_000;
-/** Its provider is asked. */
+/** The provider is queried. */
 const imagePatienceMs = 40_000;
 
 /** The workflows of registered machines, over the Temporal server. */

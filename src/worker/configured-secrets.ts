@@ -23,7 +23,7 @@ interface ConfiguredSecrets {
    */
   readonly known: ReadonlySet<string>;
   /**
-   * Reads the inventories that changed, if the value holds references. What an inventory had before stays known: it may
+   * Reads the inventories that changed, if the value holds references. References that an inventory had before are kept: it may
    * be half written.
    */
   update(value: Json): Promise<void>;

@@ -32,8 +32,8 @@ export interface Reloadable {
 }
 
 /**
- * Takes over a heddle.yaml that changed: as a whole or, if anything in it is wrong, not at all. Tasks that run end with
- * the configuration with which they began. @returns a function that ends it.
+ * Applies a changed heddle.yaml: as a whole or, if anything in it is wrong, not at all. Running tasks keep the
+ * configuration with which they began. @returns a function that stops this.
  */
 export function followConfig(
   { file = resolve('heddle.yaml'), site }: Pick<Config, 'file' | 'site'>,
@@ -44,7 +44,7 @@ export function followConfig(
 ): () => void {
   const refuse = async (why: string): Promise<void> => {
     prepared.refuse();
-    log.error(`${file} changed and is not taken over; the configuration before it stays. ${why}`);
+    log.error(`${file} changed and is not applied; the previous configuration stays in effect. ${why}`);
   };
   const reload = async (): Promise<void> => {
     let change;
@@ -54,31 +54,31 @@ export function followConfig(
     } catch (error) {
       return refuse(error instanceof Error ? error.message : String(error));
     }
-    // Tasks of an account that is no longer there must not begin without it.
+    // Tasks of a removed account must not begin without it.
     await queues.stopOthers(change.workers);
     if (queues.isEnding()) return;
     await change.apply();
     await startAll(change.workers);
-    log.info({ queues: queues.names() }, `${file} changed and is taken over`);
+    log.info({ queues: queues.names() }, `${file} changed and is applied`);
     if (change.restart.length > 0)
       log.warn(
         `${file}: these settings changed and need a restart of this worker: ${change.restart.join(', ')}`,
       );
   };
-  /** The server may be away just now. */
+  /** The server may be unavailable. */
   const startAll = async (workers: ConfigChange['workers']): Promise<void> => {
     while (!queues.isEnding()) {
       try {
         return await queues.startMissing(workers);
       } catch (error) {
-        log.warn({ error }, 'not all queues could be polled, which is tried again');
+        log.warn({ error }, 'not all queues could be polled; retrying');
         await pause(againMs);
       }
     }
   };
   return watchFile(file, (missing) =>
     (missing === undefined ? reload() : refuse(missing)).catch((error: unknown) =>
-      log.error({ error }, `${file} changed and could not be taken over; restart this worker`),
+      log.error({ error }, `${file} changed and could not be applied; restart this worker`),
     ),
   );
 }

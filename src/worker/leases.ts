@@ -10,7 +10,7 @@ import { read } from '../client/read.js';
 
 const patienceMs = 20_000;
 
-/** Asks workflows that carry nodes, and those that borrow them. */
+/** Queries workflows that own nodes, and those that lease them. */
 export function leasesOf(temporal: Client): NodeLeases {
   const patiently = <Value>(work: () => Promise<Value>): Promise<Value> =>
     temporal.withDeadline(Date.now() + patienceMs, work);
@@ -27,7 +27,7 @@ export function leasesOf(temporal: Client): NodeLeases {
           return undefined;
         } catch (error) {
           if (error instanceof WorkflowUpdateFailedError) return error.cause?.message ?? error.message;
-          if (error instanceof WorkflowNotFoundError) return `there is no ${workflowId.replace('/', ' ')}`;
+          if (error instanceof WorkflowNotFoundError) return `${workflowId.replace('/', ' ')} does not exist`;
           throw error;
         }
       }),

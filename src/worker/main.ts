@@ -14,7 +14,7 @@ import { startWorker } from './worker.js';
 
 await main();
 
-/** A worker or a builder as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs what it is at. */
+/** A worker or a builder as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs its current work. */
 async function main(): Promise<void> {
   hideEnvironment();
   collectGarbageSooner();
@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   let parentEnded = (): void => process.exit(1);
   endWithParent(() => parentEnded());
   // From the first moment: the signal would end a process that does not handle it.
-  let dump = (): void => log.info({ process: describeProcess() }, 'still starts');
+  let dump = (): void => log.info({ process: describeProcess() }, 'still starting');
   process.on('SIGUSR2', () => dump());
   try {
     const { values } = parseArgs({
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
     });
     what = 'ended';
     const stop = (why: string): void => {
-      log.info(`${why}: shuts down`);
+      log.info(`${why}: shutting down`);
       worker.shutdown();
     };
     parentEnded = () => stop('the process that started it has ended');

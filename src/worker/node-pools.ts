@@ -23,9 +23,9 @@ import {
 } from '../workflows/pool/messages.js';
 import { read } from '../client/read.js';
 
-/** One question to a pool carries so many requests. */
+/** Requests in one message to a pool. */
 const perMessage = 100;
-/** Less than the provider's calls may take: a pool that is busy is asked again. */
+/** Shorter than the deadline of the provider's calls: a busy pool is queried again. */
 const patienceMs = 6_000;
 
 interface Line {
@@ -71,7 +71,7 @@ function openLine(temporal: Client, pool: string): Line {
           () => {
             throw new PluginError(
               'Invalid',
-              `there is no pool ${pool}; 'heddle pool list' shows those there are`,
+              `pool ${pool} does not exist; run 'heddle pool list' to see the existing ones`,
             );
           },
         ),

@@ -11,7 +11,7 @@ import { read } from '../client/read.js';
 
 const patienceMs = 20_000;
 
-/** Asks the workflows of clusters for their outputs, and for the clusters that they use outputs of. */
+/** Queries the workflows of clusters for their outputs, and for the clusters whose outputs they use. */
 export function outputReader(temporal: Client): OutputReader {
   const ask = <Answer>(
     cluster: string,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/index.js';
 
-/** Settings that a running worker takes over from a changed heddle.yaml. */
+/** Settings that a running worker applies from a changed heddle.yaml. */
 const live = [
   'providers',
   'automators',

@@ -28,12 +28,14 @@ export function resourcesOf(cache: ResourceCache): Resources {
       if (cause instanceof ContentError) {
         throw new PluginError(
           'Invalid',
-          `${what} cannot be had: ${why}. Put the same content again (heddle resource put ${name} PATH) and retry, or apply the cluster's file again for the version that is set. Digest: ${digest}`,
+          `${what} is not available: ${why}. Put the same content again (heddle resource put ${name} PATH) and retry, or apply the cluster's file again for the version that is set. Digest: ${digest}`,
           { cause },
         );
       }
       if (cause instanceof ArchiveError)
         throw new PluginError('Invalid', `${what} cannot be unpacked: ${why}`, { cause });
-      throw new PluginError('Retryable', `${what} was not brought to this worker: ${why}`, { cause });
+      throw new PluginError('Retryable', `${what} could not be transferred to this worker: ${why}`, {
+        cause,
+      });
     });
 }

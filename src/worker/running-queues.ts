@@ -19,7 +19,7 @@ export interface RunningQueues {
   readonly done: Promise<void>;
   readonly names: () => readonly string[];
   readonly isEnding: () => boolean;
-  /** Stops those that are not wanted, or not with these options, once their tasks have ended or were handed over. */
+  /** Stops queues that are absent, or have other options, once their tasks have ended or were handed over. */
   stopOthers(wanted: readonly QueueOptions[]): Promise<void>;
   startMissing(wanted: readonly QueueOptions[]): Promise<void>;
   shutdown(): void;
@@ -45,7 +45,7 @@ export async function runQueues(wanted: readonly QueueOptions[]): Promise<Runnin
   };
   const startMissing = async (options: readonly QueueOptions[]): Promise<void> => {
     const missing = options.filter(({ taskQueue }) => !running.has(taskQueue));
-    // None polls before all are made: who sees one poll takes the process for ready.
+    // None polls before all are created: one poll makes the process count as ready.
     const made = await Promise.allSettled(missing.map((one) => Worker.create(one)));
     for (const [index, one] of missing.entries()) {
       const result = made[index];

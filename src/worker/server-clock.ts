@@ -23,8 +23,8 @@ export interface ServerClock {
 }
 
 /**
- * Measures this host's clock against the server's, now and again. A server that does not show its time keeps no
- * worker from working.
+ * Measures this host's clock against the server's, now and again. Workers run even if the server does not
+ * show its time.
  * @throws Error if the clocks differ by more than the bound.
  */
 export async function watchServerClock(

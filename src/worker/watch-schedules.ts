@@ -6,7 +6,7 @@ import { restoreSchedules, type ScheduleSettings } from '../server/schedules.js'
 const checkMs = 30_000;
 
 /**
- * Makes a deleted Schedule again: without it nothing would be swept or checked until a worker starts. To stop a
+ * Creates a deleted Schedule again: without it nothing would be swept or checked until a worker starts. To stop a
  * sweep, pause its Schedule. @returns a function that ends the watch.
  */
 export function watchSchedules(
@@ -18,9 +18,9 @@ export function watchSchedules(
   const timer = setInterval(() => {
     restoreSchedules(temporal, settings).then(
       (restored) => {
-        for (const id of restored) log.warn(`the schedule ${id} was deleted, and is made again`);
+        for (const id of restored) log.warn(`the schedule ${id} was deleted, and is created again`);
       },
-      // A server that does not answer is reported by what needs it.
+      // Callers that need the server report that it does not respond.
       () => undefined,
     );
   }, everyMs);

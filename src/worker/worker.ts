@@ -215,7 +215,7 @@ export async function prepareWorkers({
     return identityOf(used, registry, keyRing, current.reload);
   };
   const identity = identityNow();
-  // A server that does not show its workers, or not to this one, keeps none from working.
+  // Workers run even if the server does not show them the other workers.
   const differences = await differencesFromOthers(temporal, identity).catch((error: unknown) => [
     `this worker's configuration could not be compared with that of others: ${String(error)}`,
   ]);
@@ -289,17 +289,17 @@ function warnOfPlaybooks({ allowedReferences, automators }: Config, log: Logger)
 }
 
 const playbooksReadSecrets =
-  'secrets.allow does not hold for automator ansible: a playbook of a cluster file can run commands on this worker, and reads whatever its user may read. ' +
-  'Take ansible out of `automators` in heddle.yaml, or run it on a site of its own whose workers hold no secrets but those that cluster files may name';
+  'secrets.allow does not restrict automator ansible: a playbook of a cluster file can run commands on this worker, and reads whatever its user may read. ' +
+  'Remove ansible from `automators` in heddle.yaml, or run it on a separate site whose workers hold no secrets other than those that cluster files may name';
 
 function replacedError({ temporal: { connection, namespace } }: Config, known: string, other: string): Error {
   return new Error(
-    `The Temporal server at ${connection.address} has another database now: namespace ${namespace} is ${other}, and was ${known} when this worker started. ` +
-      'Start the worker again to work for the new one; machines of the old one stay until they are deleted at their providers',
+    `The Temporal server at ${connection.address} now has another database: namespace ${namespace} is ${other}, and was ${known} when this worker started. ` +
+      'Restart the worker to use the new database; machines of the old one stay until they are deleted at their providers',
   );
 }
 
-/** What attempts that begin now are made of, and what became of the last change of heddle.yaml. */
+/** The dependencies of new attempts, and the result of the last change of heddle.yaml. */
 interface Current {
   readonly config: Config;
   readonly parts: CoreParts;

@@ -50,7 +50,7 @@ test('a port without a listener is refused with a remedy', async () => {
 test('a silent server is given up at the limit', async () => {
   const sockets = new Set<{ destroy: () => void }>();
   const address = await listen(createServer((socket) => sockets.add(socket)));
-  await expect(checkServer({ address }, 300)).rejects.toThrow('nothing came back within 0.3 s');
+  await expect(checkServer({ address }, 300)).rejects.toThrow('no response within 0.3 s');
   for (const socket of sockets) socket.destroy();
 });
 
@@ -61,7 +61,7 @@ test('a server of another protocol is reported as such, and the next command sho
   const error: unknown = await checkServer({ address }).catch((cause: unknown) => cause);
   expect(error).toMatchObject({
     message: expect.stringMatching(
-      /: what listens there is no Temporal server, or expects TLS\. .*TEMPORAL_TLS=true/,
+      /: the service there is not a Temporal server, or it requires TLS\. .*TEMPORAL_TLS=true/,
     ),
     next: 'heddle config show',
   });
@@ -70,13 +70,13 @@ test('a server of another protocol is reported as such, and the next command sho
 test('TLS where the server has none, and a certificate that is not accepted, are reported as such', async () => {
   const plain = await listen(web());
   await expect(checkServer({ address: plain, tls: true })).rejects.toThrow(
-    'what listens there does not speak TLS, which is configured. Check the address, or unset TEMPORAL_TLS',
+    'TLS is configured, but the service there does not support it. Check the address, or unset TEMPORAL_TLS',
   );
   const encrypted = await listen(createTlsServer({ ...makeCertificate(), ALPNProtocols: ['h2'] }));
   await expect(checkServer({ address: encrypted, tls: true })).rejects.toThrow(
     /its certificate is not accepted \(self-signed certificate\)\. Name its authority/,
   );
-  await expect(checkServer({ address: encrypted })).rejects.toThrow('or expects TLS');
+  await expect(checkServer({ address: encrypted })).rejects.toThrow('or it requires TLS');
 });
 
 test('a name that cannot be resolved is reported as such', async () => {
@@ -97,5 +97,5 @@ test.each([
     );
   });
   const address = await listen(server);
-  await expect(checkServer({ address })).rejects.toThrow(/does not let us in: .*Check the API key/);
+  await expect(checkServer({ address })).rejects.toThrow(/rejects the credentials: .*Check the API key/);
 });

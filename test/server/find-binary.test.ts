@@ -73,7 +73,7 @@ describe('the order of places', () => {
     expect(
       await findBinary(search({ path: dirname(old), cachedDigest: await digestOf(cached) })),
     ).toMatchObject({ path: cached });
-    expect(said.join()).toMatch(/bin\/temporal is passed over: .*1\.29\.1.*CVE-2026-5724/);
+    expect(said.join()).toMatch(/bin\/temporal is skipped: .*1\.29\.1.*CVE-2026-5724/);
   });
 
   test('a relative folder in PATH is skipped', async () => {
@@ -151,7 +151,7 @@ describe('a program in the cache', () => {
 describe('an unusable TEMPORAL_CLI ends the search', () => {
   test.each([
     ['is too old', '1.24.2', 'CVE-2026-5724'],
-    ['is something else', '', 'no Temporal CLI'],
+    ['is something else', '', 'not a Temporal CLI'],
   ])('when it %s', async (_, server, words) => {
     await put(cachedBinaryPath(join(folder, 'cache')), '1.32.0');
     const named = await put(join(folder, 'temporal'), server);
@@ -160,12 +160,12 @@ describe('an unusable TEMPORAL_CLI ends the search', () => {
 
   test('if it is missing, is not executable, or fails', async () => {
     await expect(findBinary(search({ temporalCli: join(folder, 'none') }))).rejects.toThrow(
-      'there is no such file',
+      'the file does not exist',
     );
-    await expect(findBinary(search({ temporalCli: folder }))).rejects.toThrow('it is no file');
+    await expect(findBinary(search({ temporalCli: folder }))).rejects.toThrow('it is not a file');
     const failing = join(folder, 'failing');
     await writeFile(failing, '#!/bin/sh\necho broken >&2; exit 3\n');
-    await expect(findBinary(search({ temporalCli: failing }))).rejects.toThrow('may not be executed');
+    await expect(findBinary(search({ temporalCli: failing }))).rejects.toThrow('is not executable');
     await chmod(failing, 0o755);
     await expect(findBinary(search({ temporalCli: failing }))).rejects.toThrow('it does not run');
   });
@@ -175,6 +175,6 @@ test('without any, the error names each place and the remedy', async () => {
   const error = await findBinary(search({ path: folder })).catch((cause: unknown) => cause);
   expect(error).toBeInstanceOf(BinaryNotFoundError);
   expect(String(error)).toMatch(
-    /TEMPORAL_CLI: it is not set[^]*PATH: none[^]*cache.*1\.9\.1.*no such file[^]*What to do: install/,
+    /TEMPORAL_CLI: it is not set[^]*PATH: none[^]*cache.*1\.9\.1.*the file does not exist[^]*What to do: install/,
   );
 });

@@ -34,7 +34,7 @@ describe('the schedules of workers', () => {
     stop();
     expect(warnings).toEqual(
       [sweepScheduleId, periodicChecksScheduleId].map(
-        (id) => `the schedule ${id} was deleted, and is made again`,
+        (id) => `the schedule ${id} was deleted, and is created again`,
       ),
     );
     expect(await examined()).toMatchObject({ state: 'ok' });

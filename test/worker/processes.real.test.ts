@@ -92,7 +92,7 @@ describe('the processes of a worker', () => {
       server = await start(Number(address.split(':')[1]));
       await until('the worker to end', () => !runs(worker.pid));
       expect(worker.output()).toContain(
-        `The worker ended. The Temporal server at ${address} has another database now: namespace default is`,
+        `The worker ended. The Temporal server at ${address} now has another database: namespace default is`,
       );
       expect(worker.output()).toContain(`and was ${same?.id} when this worker started`);
     } finally {

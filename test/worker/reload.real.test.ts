@@ -54,7 +54,7 @@ describe('a heddle.yaml that changes while its worker runs', () => {
     return `${ended.state} ${ended.reason ?? ''}`;
   };
 
-  it('is taken over as a whole or not at all, and tasks that run keep what they began with', async () => {
+  it('is applied as a whole or not at all, and tasks that run keep what they began with', async () => {
     const start = ledger.script({ gate: 'end' });
     const running = await stack.client.apply(
       closed({ name: 'long', nodes: { app: nodes(1, ['web']) }, services: { web: { actions: { start } } } }),
@@ -64,11 +64,11 @@ describe('a heddle.yaml that changes while its worker runs', () => {
 
     const { local = {} } = first.providers;
     const both = { ...first, providers: { local, second: local } };
-    await change(both, 'is taken over');
+    await change(both, 'is applied');
     expect(await apply('added', 'second')).toBe('done ');
 
     const half = { ...both, providers: { ...both.providers, third: local, wrong: { type: 'nonesuch' } } };
-    await change(half, 'is not taken over');
+    await change(half, 'is not applied');
     expect(worker.output()).toMatch(/worker\.yaml:\d+.*there is no provider plugin \\"nonesuch\\"/);
     expect(await apply('refused', 'third')).toContain('third');
     expect(await apply('kept', 'second')).toBe('done ');

@@ -39,7 +39,7 @@ const ansible = { automators: { ansible: { fields: { program: '/usr/bin/ansible-
 
 // Promise: playbook-warning
 test('a worker warns at its start that playbooks bypass secrets.allow', async () => {
-  const warning = 'secrets.allow does not hold for automator ansible';
+  const warning = 'secrets.allow does not restrict automator ansible';
   expect(await outputOf({ ...ansible, secrets: { allow: [] } })).toContain(warning);
   expect(await outputOf({ secrets: { allow: [] } })).not.toContain(warning);
   expect(await outputOf(ansible)).not.toContain(warning);
