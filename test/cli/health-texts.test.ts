@@ -11,17 +11,17 @@ const ago = (seconds: number): string => new Date(now - seconds * 1_000).toISOSt
 
 describe('the health of a service', () => {
   it.each([
-    [12, undefined, 'web (well, 12 s ago)'],
-    [299, undefined, 'web (well, 4 m 59 s ago)'],
+    [12, undefined, 'web (healthy, 12 s ago)'],
+    [299, undefined, 'web (healthy, 4 m 59 s ago)'],
     [301, undefined, 'web (not checked for 5 m 01 s)'],
-    [3_600, 7_200, 'web (well, 1 h 00 m ago)'],
+    [3_600, 7_200, 'web (healthy, 1 h 00 m ago)'],
     [100, 60, 'web (not checked for 1 m 40 s)'],
   ])('%i s after its check, with probes every %s s, reads "%s"', (age, every, text) => {
     expect(withHealth('web', { well: true, at: ago(age) }, now, every)).toBe(text);
   });
 
-  it('is shown as not well with its age, and not at all without a check', () => {
-    expect(withHealth('web', { well: false, at: ago(5) }, now)).toBe('web (not well, 5.0 s ago)');
+  it('is shown as unhealthy with its age, and not at all without a check', () => {
+    expect(withHealth('web', { well: false, at: ago(5) }, now)).toBe('web (unhealthy, 5.0 s ago)');
     expect(withHealth('web', undefined, now)).toBe('web');
   });
 
@@ -98,7 +98,7 @@ describe('the state of a node', () => {
     const node = (more: object): readonly NodeStatus[] =>
       [{ nodeId: 'app-1', drift: { seen: 'stopped', why: 'it is off', ...more } }] as unknown as NodeStatus[];
     expect(driftLines(node({ at: ago(90) }), now)).toEqual([
-      'drift: app-1: it is off (looked at 1 m 30 s ago)',
+      'drift: app-1: it is off (checked 1 m 30 s ago)',
     ]);
   });
 });

@@ -149,7 +149,7 @@ describe('a plan as text', () => {
   it('shows drift and stopped services first, then the changes of each node with reasons', () => {
     expect(show()).toEqual([
       'drift: app-2: its machine is gone; replaced by a new one',
-      'drift: app-6: its machine is switched off; nothing is done about it',
+      'drift: app-6: its machine is switched off; no action',
       'stopped by a user, and not started: db',
       '',
       'cluster web: apply, 2 at a time',
@@ -159,7 +159,7 @@ describe('a plan as text', () => {
       '     2. CREATE',
       '',
       '~ change app-1, app-3, app-4 (3 nodes)',
-      '     1. START app  its start changed; after START of db on all its nodes and START of app on all its nodes where it does not run',
+      '     1. START app  its start changed; waits for: db started, app started',
       '',
       '> run a command on app-5',
       '     1. EXEC',
@@ -171,7 +171,7 @@ describe('a plan as text', () => {
   it('wraps long reasons at the width of the terminal', () => {
     const lines = show(60);
     expect(lines.slice(5, -1).every((line) => line.length < 60)).toBe(true);
-    expect(lines).toContain('     1. START app  its start changed; after START of db on');
+    expect(lines).toContain('     1. START app  its start changed; waits for: db');
   });
 
   it.each([
@@ -179,9 +179,9 @@ describe('a plan as text', () => {
     [
       'rebooted',
       [{ action: 'CONFIRM' }, { action: 'START', service: 'app' }],
-      'app-1: its machine came up again; confirmed again, then what ran is started',
+      'app-1: its machine was rebooted; confirmed again, then its services are started',
     ],
-    ['unreachable', [], 'app-1: its machine does not answer; nothing is done about it'],
+    ['unreachable', [], 'app-1: its machine does not answer; no action'],
   ] as const)('shows what happens to a machine that is %s', (drift, chain, text) => {
     const made: Plan = {
       ...plan,
@@ -205,7 +205,7 @@ describe('a cluster as text', () => {
     printStatus(output, status({ nodes: [off, node('app-2')] }), { troubles: [], deliveries: [] }, now);
     expect(lines).toEqual(
       expect.arrayContaining([
-        'drift: app-1: machine m-1 should run, but lab has it switched off (looked at 30 s ago)',
+        'drift: app-1: machine m-1 should run, but lab has it switched off (checked 30 s ago)',
       ]),
     );
     expect(lines.at(-1)).toMatch(/^next: heddle machine power web\/app-1 on /);
@@ -277,17 +277,11 @@ describe('the end of an operation', () => {
     status: status({ nodes: [node('app-1'), node('app-2')], ...shown }),
   });
   it.each<readonly [Partial<Operation>, string]>([
-    [{}, 'cluster web is as its spec says: 2 nodes, 3 tasks done in 4.0 s'],
+    [{}, 'web matches its file: 2 nodes, 3 tasks in 4.0 s'],
     [{ unchanged: true }, 'cluster web: no changes'],
-    [
-      { kind: 'rollback', what: 'rollback' },
-      'cluster web is back at its earlier spec: 2 nodes, 3 tasks done in 4.0 s',
-    ],
-    [{ kind: 'restart', what: 'restart app' }, 'cluster web: restart app: 3 tasks done in 4.0 s'],
-    [
-      { kind: 'start', what: 'start app', unchanged: true },
-      'cluster web: start app: there was nothing to do',
-    ],
+    [{ kind: 'rollback', what: 'rollback' }, 'web matches its previous spec: 2 nodes, 3 tasks in 4.0 s'],
+    [{ kind: 'restart', what: 'restart app' }, 'cluster web: restart app: 3 tasks in 4.0 s'],
+    [{ kind: 'start', what: 'start app', unchanged: true }, 'cluster web: start app: nothing to do'],
     [{ kind: 'delete', what: 'delete' }, 'cluster web is deleted'],
   ])('%o reads "%s"', (more, text) => {
     const { output, lines } = record();
@@ -303,7 +297,7 @@ describe('the end of an operation', () => {
     );
     expect(notes).toEqual([
       'warning: went on without app-3: START failed',
-      'warning: given up undeleted: app-4 aws i-1 (by ann)',
+      'warning: abandoned without deletion: app-4 aws i-1 (by ann)',
     ]);
   });
 
@@ -315,7 +309,7 @@ describe('the end of an operation', () => {
     };
     expect(warned({}, [off, node('app-2')])).toEqual([
       expect.stringMatching(
-        /^warning: drift: app-1: machine m-1 should run, but lab has it switched off \(looked at \d+ d .* ago\); nothing was done about it$/,
+        /^warning: drift: app-1: machine m-1 should run, but lab has it switched off \(checked \d+ d .* ago\); no action was taken$/,
       ),
     ]);
     expect(warned({ kind: 'start', what: 'start app' }, [off])).toEqual([]);
@@ -324,7 +318,7 @@ describe('the end of an operation', () => {
         {},
         Array.from({ length: 30 }, () => off),
       ).at(-1),
-    ).toBe('warning: drift: and 25 nodes more; nothing was done about it');
+    ).toBe('warning: drift: and 25 more nodes; no action was taken');
   });
 
   it.each<readonly [Partial<Operation>, object]>([
@@ -334,7 +328,7 @@ describe('the end of an operation', () => {
     ],
     [
       { state: 'cancelled', reason: 'cancelled by bob' },
-      { code: 'Cancelled', message: 'operation 2 of web (apply) was cancelled by bob; what was done stays' },
+      { code: 'Cancelled', message: 'operation 2 of web (apply) was cancelled by bob; completed work stays' },
     ],
     [
       { state: 'rejected', reason: 'no such node' },
@@ -350,7 +344,7 @@ describe('the end of an operation', () => {
     const rollback = operation({ id: '3', kind: 'rollback', what: 'rollback' });
     expect(() => reportEnd(record().output, end({ state: 'failed' }, { operation: rollback }))).toThrow(
       expect.objectContaining({
-        message: expect.stringContaining('operation 3 goes back'),
+        message: expect.stringContaining('operation 3 returns to the previous spec'),
         next: 'heddle status web --watch',
       }),
     );
@@ -429,8 +423,8 @@ describe('an obstacle', () => {
       findTroubles(view({ activities: [activity(failure('app-1')), activity(failure('app-2'))] }), now),
     ).toEqual([
       {
-        text: 'START app on app-1 is tried again, attempt 3 after 1 m 00 s (and the same on 1 more): cannot decrypt: key k1 is not here (Internal)',
-        gist: 'START app on app-1 is tried again (and the same on 1 more): cannot decrypt: key k1 is not here',
+        text: 'START app on app-1 is being retried, attempt 3 after 1 m 00 s (and the same on 1 more): cannot decrypt: key k1 is not here (Internal)',
+        gist: 'START app on app-1 is being retried (and the same on 1 more): cannot decrypt: key k1 is not here',
         next: expect.objectContaining({ command: 'heddle keys import FILE' }),
       },
     ]);

@@ -36,9 +36,9 @@ describe('texts of the command line', () => {
   });
 
   it('describes gates', () => {
-    expect(describeGate('START:db')).toBe('START of db on all its nodes');
-    expect(describeGate('CONFIRM:@app')).toBe('CONFIRM of all app nodes');
-    expect(describeGate('down/STOP:db')).toBe('STOP of db on all its nodes that are torn down');
+    expect(describeGate('START:db')).toBe('db started');
+    expect(describeGate('CONFIRM:@app')).toBe('all app nodes confirmed');
+    expect(describeGate('down/STOP:db')).toBe('db stopped on nodes being torn down');
   });
 
   it('makes columns as wide as their widest cell, and cuts long cells', () => {
@@ -119,7 +119,7 @@ describe('the progress view', () => {
     expect(render([working, waiting], { columns: 120, rows: 20 })).toEqual([
       'web: apply (operation 3)  12 s  4 of 9 tasks done, 1 running, 1 failed',
       '  app-1  working  3.0 s  INSTALL app',
-      '  app-2  working  2.0 s  START app waits for START of db on all its nodes and 1 more',
+      '  app-2  working  2.0 s  START app waits for: db started and 1 more',
     ]);
   });
 

@@ -13,7 +13,7 @@ import { applyIntentOf, previewApply, previewOperation, withWarnings } from './p
 type ApplyOptions = OperationOptions &
   ScopeOptions & { readonly createOnly?: boolean; readonly acceptMinimum?: boolean };
 
-/** Brings a cluster to a spec that was read from a file, whose name is for messages. */
+/** Applies a spec that was read from a file; messages contain the file's name. */
 export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOptions], Outcome>(
   async (session, written, file, options) => {
     const { output, client } = session;
@@ -39,7 +39,7 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
 type DeleteOptions = ServerOptions & Confirmation & { readonly wait: boolean; readonly plan?: boolean };
 
 const unanswered = (name: string): string =>
-  `no worker answers; the request to delete ${name} is kept, and the next worker carries it out`;
+  `no worker responds; the request to delete ${name} is stored for the next worker`;
 
 /** Deletes a cluster in any state, after confirmation. Without a worker, the request is kept for the next one. */
 export const deleteCluster = verb(

@@ -22,7 +22,7 @@ import {
 
 const loggedActions: readonly string[] = [...actions, ...machineActions];
 
-const parseAction = parser(`It is one of ${loggedActions.join(', ')}.`, (text) => {
+const parseAction = parser(`It must be one of ${loggedActions.join(', ')}.`, (text) => {
   const action = text.toUpperCase();
   return loggedActions.includes(action) ? action : undefined;
 });
@@ -120,7 +120,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
         parse: durationMs('Write it as 30s, 10m or 2h, at most 30 days.'),
       }),
       option('--tail <lines>', 'the last lines only', {
-        parse: wholeNumber('It is a number of lines.', 1, 1_000_000),
+        parse: wholeNumber('It must be a number of lines.', 1, 1_000_000),
       }),
       option('-f, --follow', 'continue with new output'),
     ],

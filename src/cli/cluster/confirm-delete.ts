@@ -21,7 +21,7 @@ export async function confirmDelete(session: Session, name: string, options: Con
   if (options.yes === true) return;
   await describeCluster(session, name);
   if (status?.locked === true) throw new CliError('Refused', lockedText(name));
-  const loss = status === undefined ? 'no worker answers, so its nodes are not known' : describeLoss(status);
+  const loss = status === undefined ? 'no worker responds, so its nodes are unknown' : describeLoss(status);
   await confirm(`Delete cluster ${name} (${loss})?`, options);
 }
 

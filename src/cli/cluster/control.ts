@@ -16,7 +16,7 @@ export const retry = control((client, name) => client.retry(name));
 
 export const resume = control((client, name) => client.resume(name));
 
-/** A request to an operation, whose end is waited for. */
+/** Sends a request to an operation and waits for the operation's end. */
 function control(
   send: (client: HeddleClient, name: string) => Promise<ApplyReply>,
 ): (name: string, options: ControlOptions) => Promise<number> {
@@ -35,7 +35,7 @@ export const pause = clusterVerb(
   {
     print: (output, { cluster, operation }) => {
       output.line(
-        `${cluster}: operation ${operation.id} is paused; what runs goes on to its end, and nothing new is started`,
+        `${cluster}: operation ${operation.id} is paused; running tasks continue, and no new task starts`,
       );
       output.line(`next: heddle resume ${cluster}`);
     },
@@ -67,14 +67,14 @@ function printCancelled(output: Output, { end: { operation, status } }: Ended): 
   const { id, state, what, startedAt } = operation;
   const result =
     state === 'cancelled'
-      ? `is cancelled, ${startedAt === undefined ? 'before it began' : 'and what was done stays'}`
+      ? `is cancelled${startedAt === undefined ? ' before it started' : '; completed work stays'}`
       : `ended before it could be cancelled: ${state}`;
   output.line(`${status.name}: operation ${id} (${what}) ${result}`);
 }
 
 type AbandonOptions = ControlOptions & { readonly yes?: boolean };
 
-/** Gives up a machine that cannot be deleted, and continues without its node. */
+/** Abandons a machine that cannot be deleted, and continues without its node. */
 export const abandon = clusterVerb<[node: string, options: AbandonOptions], Outcome>(
   async (session, name, node, options) => {
     const { client } = session;
@@ -90,10 +90,10 @@ export const abandon = clusterVerb<[node: string, options: AbandonOptions], Outc
       );
     const machine =
       found.providerid === undefined
-        ? 'a machine, if there is one,'
+        ? 'its machine, if it exists,'
         : `machine ${found.providerid} of ${found.provider ?? 'its provider'}`;
     await confirm(
-      `Forget ${node} of ${name}? ${machine} stays and may cost money; only you can delete it then.`,
+      `Forget ${node} of ${name}? ${machine} stays and may cost money; you must then delete it yourself.`,
       options,
     );
     const since = Date.now();

@@ -13,7 +13,7 @@ import { decodeFirst } from '../../client/decode-history.js';
 
 type ExecutionInfo = proto.api.workflow.v1.IWorkflowExecutionInfo | null | undefined;
 
-/** What the server alone knows of a cluster; no worker is needed. */
+/** What the server knows about a cluster; needs no worker. */
 export interface ClusterDescription {
   readonly name: string;
   readonly uid?: string;
@@ -25,15 +25,15 @@ export interface ClusterDescription {
 }
 
 /**
- * Asks the server for a cluster that lives.
- * @throws CliError NotFound for one that was deleted; HeddleError NotFound for one that never was.
+ * Describes an existing cluster.
+ * @throws CliError NotFound for a deleted cluster; HeddleError NotFound for one that never existed.
  */
 export async function describeCluster(session: Session, name: string): Promise<ClusterDescription> {
   const described = await describeLatest(session, name);
   if (described.ended === undefined) return described;
   throw new CliError(
     'NotFound',
-    `there is no cluster ${cleanLine(name)}: the last one of that name ${described.ended}`,
+    `cluster ${cleanLine(name)} does not exist: the last one of that name ${described.ended}`,
     { next: 'heddle list' },
   );
 }
@@ -48,11 +48,9 @@ export async function describeLatest({ temporal }: Session, name: string): Promi
     }),
   ).catch((error: unknown) => {
     if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
-    throw new HeddleError(
-      'NotFound',
-      `${what}: there is no such cluster; 'heddle list' shows those there are`,
-      { cause: error },
-    );
+    throw new HeddleError('NotFound', `${what} does not exist; run 'heddle list' to see the existing ones`, {
+      cause: error,
+    });
   });
   const uid = await readUid(temporal, info?.memo?.fields?.['heddleUid']);
   const phase = readKeyword(info?.searchAttributes?.indexedFields?.[searchAttributes.phase]?.data);
@@ -60,7 +58,7 @@ export async function describeLatest({ temporal }: Session, name: string): Promi
   return { name, createdAt: timeText(info?.startTime), uid, phase, ended };
 }
 
-/** Undefined without the key: everything else can be shown all the same. */
+/** Undefined without the key: everything else can still be shown. */
 async function readUid(temporal: Client, memo: Payload | null | undefined): Promise<string | undefined> {
   if (!memo) return undefined;
   const uid = await decodeFirst(temporal, { payloads: [memo] }).catch(() => undefined);

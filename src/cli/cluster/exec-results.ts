@@ -9,10 +9,10 @@ import { asObject, decodeFailure, decodeResult, textOf } from '../../client/deco
 import { readTasks } from './task/history-events.js';
 import type { TaskRun } from './task/task-events.js';
 
-/** What became of a command on one node. */
+/** The result of a command on one node. */
 export interface ExecResult {
   readonly node: string;
-  /** Null where it did not come to its end, or did not run at all. */
+  /** Null if the command did not end, or did not run. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -67,16 +67,16 @@ export async function readResults(
   return results;
 }
 
-/** Where the rest of the output is of which only the end is here. */
+/** Says where the rest of a truncated output is. */
 export function describeCut(cluster: string, node: string, { cutAt, log }: ExecResult): string {
   const command = `heddle logs ${cluster} ${node} --action EXEC`;
-  const start = `only the end of what ${node} printed`;
-  const place = log === undefined ? 'in the store of its worker' : `where ${log} lies`;
+  const start = `only the end of the output of ${node}`;
+  const place = log === undefined ? 'in the store of its worker' : `where ${log} is stored`;
   const mebibytes = defaultLogLimit / 1024 ** 2;
   return cutAt === undefined
     ? `${start}; its first ${mebibytes} MiB: ${command}, ${place}`
-    : `${start}, which was more than a log keeps; its first ${cutAt} bytes with their times: ${command}; ` +
-        'its beginning and end are on the node too, in .heddle/runs of the home, until the run folder is removed';
+    : `${start}, which exceeded the limit of a log; its first ${cutAt} bytes with their times: ${command}; ` +
+        'its beginning and end are also on the node, in .heddle/runs of the home folder, until the run folder is removed';
 }
 
 interface NodeOutcome {

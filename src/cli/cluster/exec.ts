@@ -26,7 +26,7 @@ const run = clusterVerb(
     const nodes = intent.nodes ?? status.nodes.map(({ nodeId }) => nodeId);
     const results = operation.tasks.total === 0 ? [] : await readResults(session, name, operation, nodes);
     const isEnded = operation.state === 'done' || operation.state === 'failed';
-    // The results of a command that ran tell more than the operation.
+    // The results of a command are more specific than the outcome of the operation.
     return { outcome, results, operation: isEnded ? operation : undefined };
   },
   {
@@ -61,14 +61,14 @@ function intentOf(words: readonly string[], options: ExecOptions): ExecIntent {
   if (options.timeout !== undefined && timeoutMs === undefined) {
     throw new CliError(
       'Usage',
-      `--timeout is "${options.timeout}", which is no duration; write it as 30s, 10m or 1h30m, at most 30 days`,
+      `--timeout "${options.timeout}" is not a valid duration; use one such as 30s, 10m or 1h30m, at most 30 days`,
       { next: 'heddle exec --help' },
     );
   }
   return { kind: 'exec', command, ...scopeOf(options), sudo: options.sudo || undefined, timeoutMs };
 }
 
-/** What each node printed, under its name: to the stream it came from, cleaned where that is a terminal. */
+/** Prints the output of each node under its name, to the stream that it came from; cleaned for a terminal. */
 function printResults(output: Output, cluster: string, results: readonly ExecResult[]): void {
   if (output.json) return;
   for (const result of results) {

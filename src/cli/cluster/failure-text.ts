@@ -33,7 +33,7 @@ export function printRecorded(
   printGroups(output, cluster, recorded, now);
 }
 
-/** For programs: the nodes' own records where they still stand, else what the operation recorded. */
+/** For programs: the nodes' own records if they still exist, else those of the operation. */
 export function failuresOf(
   { nodes }: ClusterStatus,
   { failures = [] }: Operation,
@@ -88,7 +88,7 @@ function printFailure(
   for (const stream of ['stdout', 'stderr'] as const) {
     const text = cleanText(failure[stream] ?? '').trimEnd();
     if (text === '') continue;
-    output.line(`  last of its ${stream}:`);
+    output.line(`  end of its ${stream}:`);
     for (const line of text.split('\n').slice(-shownOutputLines)) output.raw(`    ${line}`);
   }
   const service = optional(' --service ', failure.service);

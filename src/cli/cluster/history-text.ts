@@ -12,7 +12,7 @@ const styles: Readonly<Partial<Record<Operation['state'], Style>>> = {
   done: 'green',
 };
 
-/** A row for each, and below it why it is not simply done. */
+/** A row for each operation, followed by the reason if it did not simply succeed. */
 export function printHistory(output: Output, operations: readonly Operation[], now: number): void {
   if (operations.length === 0) {
     output.line('no operations');
@@ -27,12 +27,16 @@ export function printHistory(output: Output, operations: readonly Operation[], n
     operation.by,
     operation.what,
   ]);
-  const [head = '', ...lines] = formatTable(['ID', 'STATE', 'ASKED', 'TOOK', 'TASKS', 'BY', 'WHAT'], rows);
+  const [head = '', ...lines] = formatTable(
+    ['ID', 'STATE', 'REQUESTED', 'TOOK', 'TASKS', 'BY', 'WHAT'],
+    rows,
+  );
   output.line(output.fit(head), 'bold');
   operations.forEach(({ state, reason, abandoned = [] }, index) => {
     output.line(output.fit(lines[index] ?? ''), styles[state]);
     if (reason !== undefined) output.line(output.fit(cleanLine(`    ${reason.split('\n')[0]}`)));
-    for (const machine of abandoned) output.line(output.fit(cleanLine(`    given up undeleted: ${machine}`)));
+    for (const machine of abandoned)
+      output.line(output.fit(cleanLine(`    abandoned without deletion: ${machine}`)));
   });
 }
 

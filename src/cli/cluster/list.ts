@@ -61,9 +61,9 @@ function troublesOf(
   sites: ListDocument['unattendedSites'] = [],
 ): readonly string[] {
   if (workers?.length === 0)
-    return ['', "no worker is alive, so no cluster goes on; start one with 'heddle worker'"];
+    return ['', "no worker is running, so no cluster makes progress; start one with 'heddle worker'"];
   const idle = sites.map(
-    (site) => `no worker of site ${site} is alive, so its tasks wait; start one there with 'heddle worker'`,
+    (site) => `no worker of site ${site} is running, so its tasks wait; start one there with 'heddle worker'`,
   );
   const builds = buildLines(workers ?? []);
   return [

@@ -16,14 +16,14 @@ export function nextSteps(status: ClusterStatus, now: number): readonly NextStep
 
 function stepsOf(status: ClusterStatus, now: number): readonly NextStep[] {
   const { name, operation, queued } = status;
-  const watch = { command: `heddle status ${name} --watch`, why: 'see how it goes on' };
+  const watch = { command: `heddle status ${name} --watch`, why: 'follow its progress' };
   if (operation === undefined) return queued.length === 0 ? atRest(status, now) : [watch];
   if (operation.state === 'held') return afterHold(status, operation);
   if (operation.paused === undefined) return [watch, ...slowDeletions(status, now)];
-  return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
+  return [{ command: `heddle resume ${name}`, why: 'continue' }, cancel(name)];
 }
 
-/** How long a DELETE is tried, in ms, before giving its machine up is worth a thought. */
+/** How long a DELETE is retried, in ms, before abandoning its machine is suggested. */
 const patienceMs = 5 * 60_000;
 
 function slowDeletions({ name, nodes }: ClusterStatus, now: number): readonly NextStep[] {
@@ -34,10 +34,10 @@ function slowDeletions({ name, nodes }: ClusterStatus, now: number): readonly Ne
 }
 
 function abandon(name: string, node: string): NextStep {
-  return { command: `heddle abandon ${name} ${node}`, why: 'forget its machine, which stays' };
+  return { command: `heddle abandon ${name} ${node}`, why: 'forget its machine without deleting it' };
 }
 
-/** Steps for nodes that the last operation went on without, and for each kind of drift. */
+/** Steps for nodes that the last operation left out, and for each kind of drift. */
 function atRest({ name, nodes, checks, history, locked }: ClusterStatus, now: number): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
@@ -54,16 +54,12 @@ function atRest({ name, nodes, checks, history, locked }: ClusterStatus, now: nu
   );
   const missing = nodes.find(({ failure }) => failure !== undefined);
   return [
-    ...(missing === undefined
-      ? []
-      : [{ command: 'heddle apply FILE', why: `tries ${missing.nodeId} again` }]),
-    ...(leftOf(history) === 0
-      ? []
-      : [{ command: 'heddle apply FILE', why: 'does the rest of what the file says' }]),
+    ...(missing === undefined ? [] : [{ command: 'heddle apply FILE', why: `retry ${missing.nodeId}` }]),
+    ...(leftOf(history) === 0 ? [] : [{ command: 'heddle apply FILE', why: 'apply the rest of the file' }]),
     ...steps(['gone', 'rebooted', 'moved'], (node) => [
       {
         command: 'heddle apply FILE',
-        why: `sees to ${node}, as the file's repair says${locked === true ? '; its lock keeps the machine from being replaced' : ''}`,
+        why: `repair ${node} as the file's repair says${locked === true ? '; its lock prevents a replacement of the machine' : ''}`,
       },
     ]),
     ...steps(['rebooted'], (node, services) =>
@@ -72,16 +68,16 @@ function atRest({ name, nodes, checks, history, locked }: ClusterStatus, now: nu
         : [
             {
               command: `heddle restart ${name} ${services.join(' ')}`,
-              why: `start what ran on ${node}, whatever the file repairs`,
+              why: `restart the services of ${node}, regardless of the file's repair`,
             },
           ],
     ),
     ...steps(['stopped'], (node) => [
-      { command: `heddle machine power ${name}/${node} on`, why: 'switch it on, and start what ran on it' },
+      { command: `heddle machine power ${name}/${node} on`, why: 'switch it on, and start its services' },
     ]),
     ...steps(['unreachable'], (node) => [
-      { command: `heddle machine power ${name}/${node} reset`, why: 'start its machine anew' },
-      { command: `heddle replace ${name} ${node}`, why: 'a new machine for it' },
+      { command: `heddle machine power ${name}/${node} reset`, why: 'restart its machine' },
+      { command: `heddle replace ${name} ${node}`, why: 'give it a new machine' },
     ]),
     ...(stale ? [{ command: `heddle status ${name} --probe`, why: 'check machines and services now' }] : []),
   ];
@@ -96,34 +92,34 @@ function afterHold({ name, nodes, earlierSpec }: ClusterStatus, { kind }: Operat
   const replaced = lost ?? broken;
   const retry = `heddle retry ${name}`;
   const steps: readonly (readonly [condition: boolean, command: string, why: string])[] = [
-    [lost === undefined, retry, failed.length === 0 ? 'try it again' : 'go on from what failed'],
+    [lost === undefined, retry, failed.length === 0 ? 'retry it' : 'continue from what failed'],
     [
       replaced !== undefined && mayReplace,
       `heddle replace ${name} ${replaced?.nodeId}`,
-      'a new machine for it, then go on',
+      'give it a new machine, then continue',
     ],
     [
       lost !== undefined && !mayReplace,
       cancel(name).command,
-      `then heddle replace ${name} ${lost?.nodeId}: a new machine for it`,
+      `then run heddle replace ${name} ${lost?.nodeId} to give it a new machine`,
     ],
-    [lost?.failure.lost?.seen === 'stopped', retry, 'when its machine is switched on again'],
+    [lost?.failure.lost?.seen === 'stopped', retry, 'after its machine is switched on again'],
     [kind === 'apply', 'heddle apply FILE', 'with a corrected file'],
-    [kind === 'apply' && earlierSpec === true, `heddle rollback ${name}`, 'back to the spec before'],
+    [kind === 'apply' && earlierSpec === true, `heddle rollback ${name}`, 'return to the previous spec'],
     ...undeletable
       .slice(0, 3)
       .map(({ nodeId }) => [true, abandon(name, nodeId).command, abandon(name, nodeId).why] as const),
     [kind !== 'delete', cancel(name).command, cancel(name).why],
-    [kind === 'apply', `heddle delete ${name}`, 'take all of it down'],
+    [kind === 'apply', `heddle delete ${name}`, 'delete all of it'],
   ];
   return steps.flatMap(([condition, command, why]) => (condition ? [{ command, why }] : []));
 }
 
-/** Whether another machine may do what this one could not; another request for a machine would fail alike. */
+/** Whether a new machine may help: another request for a machine would fail in the same way. */
 function helpsNewMachine({ action, kind }: FailureRecord): boolean {
   return action !== 'CREATE' && action !== 'DELETE' && kind !== 'Auth' && kind !== 'Invalid';
 }
 
 function cancel(name: string): NextStep {
-  return { command: `heddle cancel ${name}`, why: 'end it; what was done stays' };
+  return { command: `heddle cancel ${name}`, why: 'end it; completed work stays' };
 }

@@ -1,19 +1,20 @@
+import type { Action } from '../../model/action.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import type { ServiceHealth } from '../../model/node/health.js';
 import type { NodeStatus } from '../../model/cluster/view.js';
 import { formatAge } from '../format.js';
 
-/** What a node is at, in a few words: `INSTALL app`, `START app waits for START of db`. */
+/** What a node is doing, in a few words: `INSTALL app`, `START app waits for: db started`. */
 export function describeDoing(node: NodeStatus): string {
   const { failure, current } = node;
   if (failure !== undefined) return `${taskWords(failure)} failed`;
   if (current === undefined) return '';
-  if (current.state === 'waiting') return `${taskWords(current)} waits for ${gateList(current.gates ?? [])}`;
+  if (current.state === 'waiting') return `${taskWords(current)} waits for: ${gateList(current.gates ?? [])}`;
   if (current.state === 'paused') return `${taskWords(current)} is paused`;
   return current.state === 'queued' ? `${taskWords(current)} waits for its turn` : taskWords(current);
 }
 
-/** How long it has been so; empty for a node at rest. */
+/** How long the node has been in this state; empty for an idle node. */
 export function describeSince(node: NodeStatus, now: number): string {
   const since = node.failure?.at ?? node.current?.since;
   return since === undefined ? '' : formatAge(since, now);
@@ -28,21 +29,35 @@ function gateList(gates: readonly string[]): string {
   return more.length === 0 ? (first ?? 'another node') : `${first} and ${more.length} more`;
 }
 
-/**
- * A gate in words. `START:db` is "START of db on all its nodes", `CONFIRM:@app` is "CONFIRM of all app
- * nodes".
- */
+const doneWords = {
+  CREATE: 'created',
+  CONFIRM: 'confirmed',
+  BOOTSTRAP: 'bootstrapped',
+  INSTALL: 'installed',
+  CONFIGURE: 'configured',
+  RELOAD: 'reloaded',
+  INITIALIZE: 'initialized',
+  START: 'started',
+  STOP: 'stopped',
+  REMOVE: 'removed',
+  DELETE: 'deleted',
+  EXEC: 'executed',
+} as const satisfies Record<Action, string>;
+
+/** The nodes of a gate that is not about all nodes. */
+const phaseWords: Readonly<Record<string, string>> = {
+  replace: ' on nodes being replaced',
+  down: ' on nodes being torn down',
+};
+
+/** A gate in words. `START:db` is "db started", `CONFIRM:@app` is "all app nodes confirmed". */
 export function describeGate(gate: string): string {
-  // Text that is no gate, such as a batch slot, is shown unchanged.
+  // Text that is not a gate, such as a batch slot, is shown unchanged.
   if (!gate.includes(':')) return gate;
   const [phase, id] = gate.includes('/') ? gate.split('/', 2) : ['', gate];
   const [action = '', of = ''] = (id ?? '').split(':', 2);
-  const what = of.startsWith('@')
-    ? `${action} of all ${of.slice(1)} nodes`
-    : `${action} of ${of} on all its nodes`;
-  if (phase === 'first') return `${what} where it does not run`;
-  if (phase === 'replace') return `${what} that are replaced`;
-  return phase === 'down' ? `${what} that are torn down` : what;
+  const what = of.startsWith('@') ? `all ${of.slice(1)} nodes` : of;
+  return `${what} ${doneWords[action as Action]}${phaseWords[phase ?? ''] ?? ''}`;
 }
 
 /** How long the result of a check counts without periodic probes, in ms. */
@@ -56,7 +71,7 @@ export function isStale({ at }: Pick<ServiceHealth, 'at'>, now: number, everySec
   return now - Date.parse(at) > limitMs;
 }
 
-/** The state of a node; of one at rest with the age of its last check, or that there was none lately. */
+/** The state of a node; for a ready node also the age of its last check. */
 export function describeState(
   { state, checkedAt: at }: Pick<NodeStatus, 'state' | 'checkedAt'>,
   now: number,
@@ -68,7 +83,7 @@ export function describeState(
 }
 
 /**
- * A service of a node in short: `web`, `web (well, 12 s ago)`, `web (not checked for 2 h 10 m)`. Without a check
+ * A service of a node in short: `web`, `web (healthy, 12 s ago)`, `web (not checked for 2 h 10 m)`. Without a check
  * its health is unknown.
  */
 export function withHealth(
@@ -80,7 +95,7 @@ export function withHealth(
   if (health === undefined) return service;
   const age = formatAge(health.at, now);
   if (isStale(health, now, everySeconds)) return `${service} (not checked for ${age})`;
-  return `${service} (${health.well ? 'well' : 'not well'}, ${age} ago)`;
+  return `${service} (${health.well ? 'healthy' : 'unhealthy'}, ${age} ago)`;
 }
 
 /** Failed health checks, and their age. */
@@ -90,7 +105,7 @@ export function healthLines(nodes: readonly NodeStatus[], now: number): readonly
       well
         ? []
         : [
-            `${service} on ${nodeId} is not well: ${why ?? 'its check did not pass'} (looked at ${formatAge(at, now)} ago)`,
+            `${service} on ${nodeId} is unhealthy: ${why ?? 'its check failed'} (checked ${formatAge(at, now)} ago)`,
           ],
     ),
   );
@@ -99,12 +114,12 @@ export function healthLines(nodes: readonly NodeStatus[], now: number): readonly
 /** A large cluster may have lost a whole rack. */
 const shown = 5;
 
-/** A line for each machine that the last look did not find as it should be, with the age of that look. */
+/** A line for each drifted machine, with the age of the probe that found it. */
 export function driftLines(nodes: readonly NodeStatus[], now: number): readonly string[] {
   const lines = nodes.flatMap(({ nodeId, drift }) =>
-    drift === undefined ? [] : [`drift: ${nodeId}: ${drift.why} (looked at ${formatAge(drift.at, now)} ago)`],
+    drift === undefined ? [] : [`drift: ${nodeId}: ${drift.why} (checked ${formatAge(drift.at, now)} ago)`],
   );
   return lines.length <= shown
     ? lines
-    : [...lines.slice(0, shown), `drift: and ${lines.length - shown} nodes more`];
+    : [...lines.slice(0, shown), `drift: and ${lines.length - shown} more nodes`];
 }

@@ -39,7 +39,7 @@ export interface Waiting extends Pick<FollowRequest, 'since' | 'fleeting'> {
   readonly acceptMinimum?: boolean;
 }
 
-/** Waits for the end of an accepted operation, unless it was told not to. */
+/** Waits for the end of an accepted operation, unless `wait` is false. */
 export async function finish(
   session: Session,
   name: string,
@@ -82,7 +82,7 @@ export const outcomeShown = {
 function printAccepted(output: Output, { name, accepted: { operation, unchanged } }: Accepted): void {
   output.line(
     unchanged === true
-      ? `${name}: operation ${operation} does this already, or has done it`
+      ? `${name}: already requested as operation ${operation}`
       : `${name}: operation ${operation} is accepted`,
   );
   output.line(`next: heddle status ${name} --watch`);
@@ -99,10 +99,10 @@ function printDone(output: Output, outcome: Ended): void {
     ...(probed
       ? driftLines(status.nodes, Date.now()).map(
           (line) =>
-            `${line}; nothing was done about it${status.locked === true ? ', for the file locks the cluster' : ''}`,
+            `${line}; no action was taken${status.locked === true ? ', because the file locks the cluster' : ''}`,
         )
       : []),
-    ...abandoned.map((machine) => `given up undeleted: ${machine}`),
+    ...abandoned.map((machine) => `abandoned without deletion: ${machine}`),
   ];
   const left = describeLeft(operation);
   if (left !== undefined) output.line(left);
@@ -119,17 +119,17 @@ function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unch
   if (unchanged)
     return kind === 'apply'
       ? `cluster ${name}: no changes${what === kind ? '' : ` (${what})`}`
-      : `cluster ${name}: ${what}: there was nothing to do`;
+      : `cluster ${name}: ${what}: nothing to do`;
   const took =
     endedAt === undefined
       ? ''
       : ` in ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt ?? requestedAt))}`;
-  const done = `${formatCount(tasks.done, 'task')} done${took}`;
+  const done = `${formatCount(tasks.done, 'task')}${took}`;
   const count = formatCount(nodes.length - (operation.missing?.count ?? 0), 'node');
   if (operation.missing !== undefined) return `cluster ${name}: ${what}: ${count}, ${done}`;
   if (operation.left !== undefined && operation.left > 0) return `cluster ${name}: ${what}: ${done}`;
-  if (kind === 'apply') return `cluster ${name} is as its spec says: ${count}, ${done}`;
-  if (kind === 'rollback') return `cluster ${name} is back at its earlier spec: ${count}, ${done}`;
+  if (kind === 'apply') return `${name} matches its file: ${count}, ${done}`;
+  if (kind === 'rollback') return `${name} matches its previous spec: ${count}, ${done}`;
   return `cluster ${name}: ${what}: ${done}`;
 }
 
@@ -153,19 +153,19 @@ function errorOf({ end: { operation, status }, acceptsMissing = false }: Ended):
     case 'rejected':
       return new CliError(
         'Invalid',
-        `cluster ${name} does not take this, and nothing was changed:\n${cleanText(reason ?? '')}`,
+        `cluster ${name} rejected the request, and nothing was changed:\n${cleanText(reason ?? '')}`,
       );
     case 'superseded':
       return new CliError(
         'Refused',
-        `operation ${id} of ${name} (${what}) gave way to another: ${reason ?? 'a later one took its place'}`,
+        `operation ${id} of ${name} (${what}) was superseded: ${reason ?? 'a later operation replaced it'}`,
         { next },
       );
     case 'held': {
       const failed = nodes.filter(({ failure }) => failure !== undefined).length;
       const why =
         failed === 0
-          ? cleanText(reason ?? 'it cannot go on')
+          ? cleanText(reason ?? 'it cannot continue')
           : `${formatCount(failed, 'node')} failed, ${tasks.done} of ${tasks.total} tasks are done`;
       return new CliError('Held', `${cleanLine(what)} of ${name} is held: ${why}`, {
         next: nextSteps(status, Date.now())[0]?.command ?? next,
@@ -173,7 +173,7 @@ function errorOf({ end: { operation, status }, acceptsMissing = false }: Ended):
     }
     case 'failed': {
       const rollback = rollbackAfter(operation, status);
-      const after = rollback === undefined ? '' : `\noperation ${rollback.id} goes back to the spec before`;
+      const after = rollback === undefined ? '' : `\noperation ${rollback.id} returns to the previous spec`;
       const why = cleanLine((reason ?? 'a task failed').split('\n')[0] ?? '');
       return new CliError('Failed', `${cleanLine(what)} of ${name} failed: ${why}${after}`, {
         next: rollback === undefined ? next : `${next} --watch`,
@@ -182,7 +182,7 @@ function errorOf({ end: { operation, status }, acceptsMissing = false }: Ended):
     case 'cancelled':
       return new CliError(
         'Cancelled',
-        `operation ${id} of ${name} (${what}) was ${reason ?? 'cancelled'}; what was done stays`,
+        `operation ${id} of ${name} (${what}) was ${reason ?? 'cancelled'}; completed work stays`,
         { next },
       );
     default:
@@ -195,7 +195,7 @@ function describeMissing(
   { name, nodes }: ClusterStatus,
 ): string {
   const more = count > named.length ? ` and ${count - named.length} more` : '';
-  return `cluster ${name} has ${nodes.length - count} of ${formatCount(nodes.length, 'node')}; missing: ${named.join(', ')}${more}. Another apply tries them again; --accept-minimum accepts it`;
+  return `cluster ${name} has ${nodes.length - count} of ${formatCount(nodes.length, 'node')}; missing: ${named.join(', ')}${more}. Apply again to retry them, or pass --accept-minimum to accept this`;
 }
 
 function rollbackAfter({ id }: Operation, status: ClusterStatus): Operation | undefined {

@@ -17,7 +17,7 @@ export const output = clusterVerb(
     const found = Object.hasOwn(outputs, key) ? outputs[key] : undefined;
     if (found !== undefined && 'value' in found) return { cluster, output: key, value: found.value };
     const why =
-      found === undefined ? (suggest(key, Object.keys(outputs)) ?? '') : `It has none: ${found.missing}.`;
+      found === undefined ? (suggest(key, Object.keys(outputs)) ?? '') : `It has no value: ${found.missing}.`;
     throw new CliError(
       'NotFound',
       `cluster ${cluster} has no output ${JSON.stringify(key)} at present. ${why}`,

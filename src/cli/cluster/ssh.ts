@@ -9,8 +9,8 @@ import { withSession } from '../session.js';
 import { requireCluster } from './cluster-verb.js';
 
 /**
- * Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the
- * command's exit code.
+ * Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Returns
+ * the command's exit code.
  */
 export async function ssh(
   name: string,
@@ -47,7 +47,7 @@ async function runOn(target: SshTarget, node: string, command: readonly string[]
     if (code === undefined)
       throw new CliError(
         'Failed',
-        `the session on ${node} was cut, or ended by a signal; how its command ended is not known`,
+        `the session on ${node} was interrupted, or ended by a signal; the result of its command is unknown`,
       );
     return code;
   } finally {
@@ -77,7 +77,7 @@ async function join(session: InteractiveSession, pty: boolean): Promise<number |
   stdin.pipe(session.stdin);
   session.stdout.pipe(stdout, { end: false });
   session.stderr.pipe(stderr, { end: false });
-  // Our end of a broken pipe is the node's too.
+  // A pipe that breaks here also ends the node's side.
   session.stdin.on('error', () => undefined);
   try {
     return await session.exit;

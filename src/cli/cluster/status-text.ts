@@ -37,9 +37,9 @@ export function printStatus(
   for (const waiting of queued) output.lines(describeOperation(waiting, now));
   if (lease !== undefined)
     output.line(
-      `node ${lease.nodeId} is leased to ${lease.to} since ${formatMoment(lease.since)}; nothing but delete begins meanwhile`,
+      `node ${lease.nodeId} is leased to ${lease.to} since ${formatMoment(lease.since)}; until its release, only delete is accepted`,
     );
-  if (operation === undefined && queued.length === 0) output.line('at rest');
+  if (operation === undefined && queued.length === 0) output.line('no operation in progress');
   const left = operation === undefined ? describeLeft({ left: leftOf(history) }) : undefined;
   if (left !== undefined) output.line(left);
   if (stopped.length > 0)
@@ -103,7 +103,7 @@ export function printTroubles(output: Output, troubles: readonly Trouble[]): voi
   }
 }
 
-/** `next:` is the most likely, `or:` what else there is; each command once. */
+/** `next:` marks the most likely command, `or:` the others; each command once. */
 export function printNext(output: Output, steps: readonly NextStep[]): void {
   const unique = steps.filter(
     ({ command }, index) => steps.findIndex((other) => other.command === command) === index,
@@ -118,12 +118,12 @@ export function printNext(output: Output, steps: readonly NextStep[]): void {
 
 function describeOperation(operation: Operation, now: number): string {
   const { id, what, by, requestedAt, reason, abandoned = [], unchanged } = operation;
-  const head = `operation ${id}: ${what} by ${by}, ${stateOf(operation, now)}${unchanged === true ? ', nothing had to change' : ''}${countsOf(operation)}`;
-  const asked = operation.state === 'queued' ? `, asked for ${formatAge(requestedAt, now)} ago` : '';
+  const head = `operation ${id}: ${what} by ${by}, ${stateOf(operation, now)}${unchanged === true ? ', no changes' : ''}${countsOf(operation)}`;
+  const asked = operation.state === 'queued' ? `, requested ${formatAge(requestedAt, now)} ago` : '';
   const why = reason === undefined ? [] : [reason.split('\n')[0] ?? ''];
   return [
     cleanLine(`${head}${asked}`),
-    ...[...why, ...abandoned.map((machine) => `given up undeleted: ${machine}`)].map(
+    ...[...why, ...abandoned.map((machine) => `abandoned without deletion: ${machine}`)].map(
       (line) => `  ${cleanLine(line)}`,
     ),
   ].join('\n');

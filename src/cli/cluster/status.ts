@@ -80,7 +80,7 @@ export const status = verb(
       else {
         const { described, found } = answer;
         if (described.ended !== undefined)
-          output.line(`the last cluster ${described.name} ${described.ended}; this is its end`);
+          output.line(`the last cluster ${described.name} ${described.ended}; this is its final state`);
         printStatus(output, found, answer, Date.now());
       }
     },
@@ -141,10 +141,10 @@ async function follow(session: Session, found: ClusterStatus): Promise<Watched> 
 function printPartial(output: Output, { described, server, troubles, error }: PartialStatus): void {
   const { name, uid, phase, createdAt } = described;
   const now = Date.now();
-  output.line(`cluster ${name}: ${phase ?? 'phase unknown'} (as the server last heard)`);
+  output.line(`cluster ${name}: ${phase ?? 'phase unknown'} (last state known to the server)`);
   if (uid !== undefined) output.line(`uid ${uid}`);
   output.line(
-    `there since ${formatMoment(createdAt)} (${formatAge(createdAt, now)}); its nodes are known to workers alone`,
+    `created ${formatMoment(createdAt)} (${formatAge(createdAt, now)} ago); only workers know its nodes`,
   );
   for (const { title, state, attempt, since } of server.activities)
     output.line(
@@ -161,5 +161,5 @@ function printPartial(output: Output, { described, server, troubles, error }: Pa
 
 function stepsAfter(error: HeddleError): readonly NextStep[] {
   const { next } = describeError(error);
-  return next === undefined ? [] : [{ command: next, why: 'then look again' }];
+  return next === undefined ? [] : [{ command: next, why: 'then check again' }];
 }

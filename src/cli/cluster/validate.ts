@@ -41,7 +41,7 @@ const readers: Readonly<
 
 const maxBytes = 1024 * 1024;
 
-/** By the keys that one kind alone has; what cannot be read is left to the reader of cluster files. */
+/** Recognises a kind of file by keys that only it has; unreadable files are left to the reader of cluster files. */
 function kindOf(file: string): FileKind {
   const read = readTextFile(file, maxBytes);
   const source = read.ok ? readYamlFile(read.text, file, { bytes: maxBytes, depth: 64 }) : undefined;

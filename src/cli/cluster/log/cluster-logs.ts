@@ -18,7 +18,7 @@ export class ClusterLogs {
     this.#filter = filter;
   }
 
-  /** Those on which lines since then can be, oldest first. */
+  /** The days that can have lines since then, oldest first. */
   async days(from = 0): Promise<readonly string[]> {
     const first = dayOf(from);
     return (await this.archive.days(this.#filter.clusterUid)).filter((day) => day >= first);
@@ -49,7 +49,7 @@ export class ClusterLogs {
     await this.grown();
   }
 
-  /** Leaves out what was there when following began and has not been read. */
+  /** Skips lines that existed before following started and were not read. */
   skipRest(): void {
     for (const reader of this.#followed.values()) reader.skip();
   }
@@ -74,7 +74,8 @@ export interface Wanted {
 }
 
 /**
- * Gives the lines by their times, and reads only what it must: a day at a time, the latest first for the last lines.
+ * Yields the lines in the order of their times. Reads no more than necessary: a day at a time, the latest first for
+ * the last lines.
  * @returns whether there were logs.
  */
 export async function readLogs(

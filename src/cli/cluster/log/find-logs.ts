@@ -1,6 +1,6 @@
 import { dayOf, isPart, type LogArchive, type StoredLog } from '../../../store/store.js';
 
-/** What the name of a log says: one run of one task, as one worker wrote it. */
+/** The parts of a log's name: one run of one task, written by one worker. */
 export interface LogSource {
   readonly stored: StoredLog;
   readonly node: string;
@@ -68,7 +68,7 @@ export async function findLog(
   return sources;
 }
 
-/** None for a file that is no log of a task. */
+/** Undefined for a file that is not the log of a task. */
 function sourceOf(stored: StoredLog): readonly LogSource[] {
   const [, node = '', name = ''] = stored.log.split('/');
   const parts = namePattern.exec(name)?.groups;

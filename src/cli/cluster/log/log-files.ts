@@ -12,7 +12,7 @@ export interface LogEntry {
   /** Of what a script printed. */
   readonly stream?: 'stdout' | 'stderr';
   readonly text?: string;
-  /** The same in base64, where it is not UTF-8: `text` shows some bytes as U+FFFD. */
+  /** The same in base64 if it is not UTF-8: `text` shows some bytes as U+FFFD. */
   readonly bytes?: string;
 }
 
@@ -68,7 +68,7 @@ export class LogReader {
     return true;
   }
 
-  /** A line that is no entry, such as the notice of a truncated log, gets the time of the entry before it. */
+  /** A line that is not an entry, such as the notice of a truncated log, gets the time of the previous entry. */
   #parse(line: string): LogEntry {
     try {
       const entry = JSON.parse(line) as Partial<LogEntry> | null;
@@ -106,7 +106,7 @@ function joinPieces(entries: readonly LogEntry[]): LogEntry[] {
 }
 
 /**
- * The last lines, one an entry, in the order of their times. Logs that were not written since are only skipped.
+ * The last lines, one per entry, in the order of their times. Logs that were not written since are only skipped.
  * @param known the last lines of later days
  */
 export async function readLastLines(

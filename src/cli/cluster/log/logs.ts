@@ -43,7 +43,7 @@ export const logs = verb(
     if (uid === undefined)
       throw new CliError(
         'NotFound',
-        `the server does not know the uid of ${name} yet; try again when a worker has taken it up`,
+        `the server does not know the uid of ${name} yet; try again when a worker has started the cluster`,
         { next: 'heddle doctor' },
       );
     const archive = openArchive(config);
@@ -72,7 +72,7 @@ function shownBy(level: LogLevel, from: number | undefined): Wanted['isShown'] {
     levels.findIndex((known) => known === (entry.level ?? 'info')) >= levels.indexOf(level);
 }
 
-/** Looks for more, and for new logs, until Ctrl-C. */
+/** Polls for new lines and new logs until Ctrl-C. */
 async function follow(output: Output, logs: ClusterLogs, isShown: Wanted['isShown']): Promise<void> {
   const { signal, release } = catchInterrupt();
   logs.skipRest();
@@ -119,14 +119,14 @@ async function refuseUnknown(
   if (node !== undefined && !known.nodes.some(({ nodeId }) => nodeId === node))
     throw new CliError(
       'NotFound',
-      `cluster ${name} has no node ${cleanLine(node)}, and no logs of one are here`,
+      `cluster ${name} has no node ${cleanLine(node)}, and no logs of it are here`,
       { next: `heddle nodes ${name}` },
     );
   const services = Object.keys(known.services);
   if (service !== undefined && !services.includes(service))
     throw new CliError(
       'NotFound',
-      `cluster ${name} has no service ${cleanLine(service)}, and no logs of one are here; it has ${services.join(', ') || 'none'}`,
+      `cluster ${name} has no service ${cleanLine(service)}, and no logs of it are here; it has ${services.join(', ') || 'none'}`,
       { next: `heddle nodes ${name}` },
     );
 }
@@ -137,7 +137,7 @@ interface Missing {
   readonly options: LogsOptions;
 }
 
-/** The logs lie elsewhere, or there are none: what the cluster itself remembers is shown. */
+/** Without logs here, shows what the cluster itself has recorded. */
 async function reportNone({ client, output }: Session, name: string, missing: Missing): Promise<never> {
   const {
     archive,
@@ -148,7 +148,7 @@ async function reportNone({ client, output }: Session, name: string, missing: Mi
   if (operation !== undefined && known !== undefined && findOperation(known, operation) === undefined)
     throw new CliError(
       'NotFound',
-      `cluster ${name} remembers no operation ${cleanLine(operation)}, and no logs of one are here`,
+      `cluster ${name} has no record of operation ${cleanLine(operation)}, and no logs of it are here`,
       { next: `heddle history ${name}` },
     );
   const nodes = known?.nodes.filter(({ nodeId }) => node === undefined || nodeId === node) ?? [];
@@ -156,9 +156,9 @@ async function reportNone({ client, output }: Session, name: string, missing: Mi
   throw new CliError(
     'NotFound',
     archive.lagMs > 0
-      ? `${describeMissing(missing)} are in ${archive.place}; see the end of what a task printed with 'heddle task show'.`
+      ? `${describeMissing(missing)} are in ${archive.place}; run 'heddle task show' to see the end of a task's output.`
       : `${describeMissing(missing)} are on this machine (${archive.place}). ` +
-          "Without store.s3 in heddle.yaml they lie in the store of the worker that ran the task; run this there, or see the end of what a task printed with 'heddle task show'.",
+          "Without store.s3 in heddle.yaml they are in the store of the worker that ran the task; run this command there, or run 'heddle task show' to see the end of a task's output.",
     { next: `heddle task show ${name} NODE/SERVICE/ACTION` },
   );
 }

@@ -3,7 +3,7 @@ import type { CurrentCluster } from '../../../model/plan/current.js';
 import { indexesOf, type Plan, type Range, rangesOf } from '../../../model/plan/plan.js';
 import { busyKinds, describeNodes } from './plan-text.js';
 
-/** Machines that were found not as they should be, and what the plan does about them. */
+/** Drifted machines, and what the plan does about them. */
 export interface DriftView {
   readonly group: string;
   readonly nodes: readonly Range[];
@@ -14,12 +14,12 @@ export interface DriftView {
 const found: Readonly<Record<Drift, readonly [one: string, several: string]>> = {
   gone: ['its machine is gone', 'their machines are gone'],
   stopped: ['its machine is switched off', 'their machines are switched off'],
-  rebooted: ['its machine came up again', 'their machines came up again'],
+  rebooted: ['its machine was rebooted', 'their machines were rebooted'],
   moved: ['its machine has another address', 'their machines have other addresses'],
   unreachable: ['its machine does not answer', 'their machines do not answer'],
 };
 
-/** Nodes of one group that were found in the same state, and get the same, together. */
+/** Nodes of one group with the same drift and the same remedy. */
 export function driftOf(current: CurrentCluster, plan: Plan): readonly DriftView[] {
   const views = new Map<string, { readonly view: Omit<DriftView, 'nodes'>; readonly indexes: number[] }>();
   for (const {
@@ -42,7 +42,7 @@ export function driftOf(current: CurrentCluster, plan: Plan): readonly DriftView
   }));
 }
 
-/** `app-2: its machine is gone; gets a new one`. */
+/** `app-2: its machine is gone; replaced by a new one`. */
 export function describeDrift(drift: DriftView): string {
   const [one, several] = found[drift.seen];
   return `${describeNodes(drift)}: ${indexesOf(drift.nodes).length === 1 ? one : several}; ${drift.then}`;
@@ -52,12 +52,12 @@ function remedyFor(plan: Plan, group: string, index: number): string {
   const kind = busyKinds(plan).find(
     (other) => other.group === group && other.nodes.some(([first, last]) => first <= index && index <= last),
   );
-  if (kind === undefined) return 'nothing is done about it';
+  if (kind === undefined) return 'no action';
   if (kind.purpose === 'replace') return 'replaced by a new one';
   if (kind.purpose === 'remove') return 'removed';
-  if (kind.chain.some(({ action }) => action === 'CREATE')) return 'a new one is made';
+  if (kind.chain.some(({ action }) => action === 'CREATE')) return 'a new one is created';
   const starts = kind.chain.some(({ action }) => action === 'START');
   if (kind.chain.some(({ action }) => action === 'CONFIRM'))
-    return starts ? 'confirmed again, then what ran is started' : 'confirmed again';
-  return 'nothing is done about it';
+    return starts ? 'confirmed again, then its services are started' : 'confirmed again';
+  return 'no action';
 }

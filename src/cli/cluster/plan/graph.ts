@@ -11,7 +11,7 @@ interface GraphBox {
   readonly steps: readonly { readonly id: string; readonly title: string }[];
 }
 
-/** The plan as a graph: a box for nodes that get the same, an arrow for what waits for what. */
+/** The plan as a graph: a box for nodes with the same tasks, an arrow for each dependency. */
 export function drawPlan(plan: Plan, form: GraphForm): string {
   const boxes = plan.kinds
     .map((kind, k): GraphBox => ({
@@ -23,12 +23,12 @@ export function drawPlan(plan: Plan, form: GraphForm): string {
   return form === 'mermaid' ? drawMermaid(boxes, edgesOf(plan)) : drawDot(boxes, edgesOf(plan));
 }
 
-/** Names a step of a kind, both by their places. */
+/** The id of a step, from the indexes of its kind and of the step. */
 export function stepId(kind: number, step: number): string {
   return `k${kind}s${step}`;
 }
 
-/** What waits for what: the order on a node, and the gates between nodes. */
+/** The dependencies: the order on a node, and the gates between nodes. */
 export function edgesOf(plan: Plan): readonly GraphEdge[] {
   const counting = new Map<string, string[]>();
   plan.kinds.forEach(({ chain }, k) =>

@@ -60,7 +60,7 @@ export function kindsLosingDisks(plan: Plan): readonly Kind[] {
   return busyKinds(plan).filter(({ chain }) => chain.some(({ action }) => action === 'DELETE'));
 }
 
-/** How many nodes get what, without what no node gets. */
+/** The number of nodes per purpose, without zeros. */
 export function countsOf(plan: Plan): readonly { readonly purpose: Purpose; readonly nodes: number }[] {
   return (Object.keys(signs) as readonly Purpose[]).flatMap((purpose) => {
     const nodes = busyKinds(plan)

@@ -42,7 +42,8 @@ export async function previewApply(
 
 /**
  * What any other operation would do.
- * @throws CliError Invalid when it names what the cluster does not have, Refused for a rollback to nowhere.
+ * @throws CliError Invalid if it names something that the cluster does not have, Refused for a rollback without a
+ * previous spec.
  */
 export async function previewOperation(
   { client }: Session,
@@ -54,7 +55,7 @@ export async function previewOperation(
   });
 }
 
-/** A preview with warnings of what came before it. */
+/** A preview with additional warnings. */
 export function withWarnings(preview: PlanPreview, warnings: readonly string[]): PlanPreview {
   return { ...preview, warnings: [...warnings, ...preview.warnings] };
 }
@@ -68,7 +69,7 @@ export const plannedShown = {
   },
 } satisfies Shown<[], Planned>;
 
-/** The planner's rejection is some way down the chain of causes. */
+/** The planner's rejection is somewhere in the chain of causes. */
 function refusalOf(error: unknown, what = ''): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('type' in cause && isRejection(cause.type))

@@ -39,7 +39,7 @@ export function printPlan(output: Output, { name, what, preview }: ShownPlan): v
   for (const note of notes) output.line(`note: ${cleanLine(note)}`, 'yellow');
   if (later.length > 0) {
     output.line();
-    output.line('When all of that is done, it is planned again. As things are now, this follows:');
+    output.line('The rest is planned again after these tasks. As of now, it consists of:');
     for (const kind of later) printKind(output, plan, kind);
   }
   output.line();
@@ -74,8 +74,8 @@ function printKind(output: Output, plan: Plan, kind: Kind): void {
   kind.chain.forEach((step, index) => {
     const reason =
       step.reason === undefined || (index === 0 && why !== undefined) ? [] : [cleanLine(step.reason)];
-    const waits = newGates(kind, index).map(describeGate);
-    const after = waits.length === 0 ? [] : [`after ${waits.join(' and ')}`];
+    const waits = [...new Set(newGates(kind, index).map(describeGate))];
+    const after = waits.length === 0 ? [] : [`waits for: ${waits.join(', ')}`];
     const [first = '', ...rest] = wrapTo(
       [...reason, ...after].join('; '),
       (output.columns ?? Infinity) - indent - 1,
@@ -85,12 +85,12 @@ function printKind(output: Output, plan: Plan, kind: Kind): void {
   });
 }
 
-/** What gives the first step of a replacement its reason is the reason for all of it. */
+/** The reason for the first step of a replacement applies to all of it. */
 function wholeReason({ purpose, chain }: Kind): string | undefined {
   return purpose === 'replace' ? chain[0]?.reason : undefined;
 }
 
-/** A gate that an earlier step of the chain waited for is open by then. */
+/** Leaves out gates that an earlier step of the chain already waits for. */
 function newGates(kind: Kind, index: number): readonly string[] {
   const passed = new Set(kind.chain.slice(0, index).flatMap(({ after = [] }) => after));
   return (kind.chain[index]?.after ?? []).filter((gate) => !passed.has(gate));

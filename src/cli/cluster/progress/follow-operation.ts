@@ -48,8 +48,8 @@ export async function followOperation(session: Session, request: FollowRequest):
           onSilence: (error) =>
             warnOfOutage(
               error.code === 'NoServer'
-                ? 'The server does not answer; looking again.'
-                : 'No worker has answered in time; the work goes on when one does.',
+                ? 'The server does not respond; retrying.'
+                : 'No worker has responded in time; the work continues when one does.',
             ),
         }),
       `operation ${operation} of ${name}`,
@@ -80,7 +80,7 @@ function openView(
   return openLineView(output, { temporal, cluster: name, operation, since });
 }
 
-/** Shows warnings alone, on standard error. */
+/** Shows only warnings, on standard error. */
 function openNotes(output: Output): ProgressView {
   let last: string | undefined;
   return {

@@ -15,7 +15,7 @@ export interface FollowOptions {
   readonly onEnd: (run: TaskRun) => Promise<void>;
 }
 
-/** A group of nodes that comes while one looks is found within so many ms. */
+/** Interval between checks for new groups of nodes, in ms. */
 const pollMs = 2_000;
 
 /**
@@ -77,9 +77,7 @@ async function followWorkflow(
   }
 }
 
-/**
- * A signal for one call: the connection leaves its listener on the signal it is given, and calls are many.
- */
+/** A signal for one call: the connection never removes its listener from a signal, and there are many calls. */
 async function withAbort<Result>(
   signal: AbortSignal,
   make: (once: AbortSignal) => Promise<Result>,

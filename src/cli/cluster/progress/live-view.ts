@@ -9,11 +9,11 @@ import { renderProgress, type ViewLine } from './progress-view.js';
 export interface ProgressView {
   show(status: ClusterStatus, operation: Operation): void;
   /**
-   * Something is silent, or keeps the work from going on: the last state stays, with this line. Undefined
-   * when all is well again.
+   * Shows this line with the last state when something does not respond or blocks the work; undefined
+   * removes it.
    */
   warn(text: string | undefined): void;
-  /** Leaves the last state on the screen, or nothing where it is fleeting, and gives the terminal back. */
+  /** Leaves the last state on the screen, or erases it if it is fleeting, and restores the terminal. */
   end(): Promise<void>;
 }
 

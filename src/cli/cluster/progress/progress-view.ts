@@ -41,7 +41,7 @@ function renderHead(status: ClusterStatus, operation: Operation, now: number): V
   );
   const counts =
     operation.state === 'queued'
-      ? 'waits for the operations before it'
+      ? 'waits for earlier operations'
       : tasks.total === 0
         ? 'planning'
         : `${tasks.done} of ${tasks.total} tasks done${running > 0 ? `, ${running} running` : ''}${tasks.failed > 0 ? `, ${tasks.failed} failed` : ''}`;

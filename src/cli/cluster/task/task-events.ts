@@ -36,7 +36,7 @@ export interface TaskReader {
   read(event: HistoryEvent): TaskRun | undefined;
 }
 
-/** Puts the events of one workflow run together to tasks. */
+/** Assembles tasks from the events of one workflow run. */
 export function createTaskReader(): TaskReader {
   const runs = new Map<string, TaskRun>();
   const change = (scheduled: unknown, changes: Partial<TaskRun>): TaskRun | undefined => {
@@ -78,7 +78,7 @@ export function createTaskReader(): TaskReader {
 const taskIdPattern =
   /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z_]+)\/(?<operation>[^/]+)$/;
 
-/** What a task's id says; undefined for activities that are no tasks, such as PLAN. */
+/** The parts of a task's id; undefined for activities that are not tasks, such as PLAN. */
 export function readTaskId(
   id: string,
 ): Pick<TaskRun, 'nodeId' | 'incarnation' | 'service' | 'action' | 'operation'> | undefined {

@@ -57,7 +57,7 @@ export const show = verb(
       { waitMs: searchMs },
     );
     if (found !== undefined) return describeTask(session, found);
-    const some = known.length === 0 ? 'It has none.' : `Among those it has: ${known.slice(-5).join(', ')}.`;
+    const some = known.length === 0 ? 'It has none.' : `Its last tasks: ${known.slice(-5).join(', ')}.`;
     throw new CliError(
       'NotFound',
       `cluster ${cleanLine(name)} has no task ${JSON.stringify(wanted)} in its history. ${some}`,
