@@ -8,7 +8,7 @@ import { CliError } from './errors.js';
 import type { Output } from './output.js';
 import { wordsForFileError } from '../schema/read-text.js';
 
-/** How the user of a machine logs in, for people. `keyFile`: the file of the public key that they gave. */
+/** Prints how the user of a machine logs in. `keyFile`: the file of the public key that the user gave. */
 export function printAccess(output: Output, machine: string, access: MachineAccess, keyFile?: string): void {
   const { address, port, hostKey, login } = access;
   if (login === undefined) {
@@ -30,8 +30,8 @@ interface LogIn extends Readonly<Record<'user' | 'address' | 'port' | 'hostKey',
 }
 
 /**
- * The command with which the user logs in: it offers only their own credentials, and accepts only the host key of
- * the machine, whatever the user's known_hosts says of its address.
+ * The ssh command with which the user logs in. It offers only the user's credentials and accepts only the machine's
+ * host key, regardless of known_hosts.
  */
 function logInCommand({ hostKey, hasPassword, keyFile, ...target }: LogIn): string {
   const plain = sshCommand(target);
@@ -59,7 +59,7 @@ function logInCommand({ hostKey, hasPassword, keyFile, ...target }: LogIn): stri
           known,
         ].flatMap((option) => ['-o', option]);
   const [program = '', ...words] = plain.split(' ');
-  // Port 22 has no port in known hosts.
+  // known_hosts omits port 22.
   return [program, quoteWords([...verified.map(withoutStandardPort), ...credentials]), ...words]
     .filter((part) => part !== '')
     .join(' ');
@@ -97,5 +97,5 @@ export function readPublicKeyFile(file: string): string {
   const key = readPublicKey(text);
   if (key !== undefined) return key;
   const right = 'one line with type and key, as in a .pub file';
-  throw new CliError('Usage', `--key ${file} is no public key of OpenSSH: ${right}`);
+  throw new CliError('Usage', `--key ${file} is not an OpenSSH public key: it must be ${right}`);
 }

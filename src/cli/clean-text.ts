@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 
-// All control characters but tab and newline, and those that turn the direction of text.
+// All control characters but tab and newline, and those that change the direction of text.
 const controls = /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/gu;
 const controlsOrLayout = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu;
 
 /**
- * Text from elsewhere (nodes, plugins, other users), made harmless for a terminal. Lines and tabs stay; of a
- * line that was written over again and again, as progress bars are, the last state stays.
+ * Text from nodes, plugins and other users, made harmless for a terminal. Lines and tabs stay; a line that was
+ * overwritten repeatedly, such as a progress bar, is reduced to its last state.
  */
 export function cleanText(text: string): string {
   return stripVTControlCharacters(text)
@@ -15,7 +15,7 @@ export function cleanText(text: string): string {
     .replace(controls, '');
 }
 
-/** The same for what must stay on one line, which may be indented. */
+/** The same for a single line, which may be indented. */
 export function cleanLine(text: string): string {
   return stripVTControlCharacters(text).replace(controlsOrLayout, ' ').trimEnd();
 }

@@ -24,7 +24,7 @@ export interface CommandDefinition {
   readonly options?: readonly Option[];
   /** Which of the common options it takes; `server` by default. */
   readonly needs?: 'server' | 'configuration' | 'nothing';
-  /** For programs: it is in no help. */
+  /** For programs: the help does not show it. */
   readonly hidden?: boolean;
   /** What it writes with --json: one of these documents, described in schemas/output. */
   readonly json?: readonly DocumentName[];
@@ -142,7 +142,7 @@ export function argument<Value>(name: string, description: string, parse: Parser
 /** Parses a value of an option, given also the value before when the option is repeated. */
 export type Parser<Value> = (text: string, before: Value) => Value;
 
-/** A parser that refuses what `read` gives undefined for. */
+/** A parser that refuses texts for which `read` returns undefined. */
 export function parser<Value>(wanted: string, read: (text: string) => Value | undefined): Parser<Value> {
   return (text) => {
     const value = read(text);
@@ -179,24 +179,24 @@ export function splitList(text: string): readonly string[] | undefined {
 
 export const yesOption = option('-y, --yes', 'do not ask for confirmation');
 
-/** Waiting is the default; --wait exists to be written out. */
+/** Waiting is the default; --wait states it explicitly. */
 export const waitOptions: readonly Option[] = [
-  new Option('--wait', 'wait until it is done, and show progress').default(true, 'it does'),
+  new Option('--wait', 'wait until it is done, and show progress').default(true, 'true'),
   option('--no-wait', 'return as soon as the request is accepted'),
 ];
 
 /** Of operations that may end without some nodes. */
 export const acceptMinimumOption = option(
   '--accept-minimum',
-  'end with exit code 0 although nodes are missing, as onFailure or minimum of the file allow',
+  'exit with 0 even if nodes are missing, as onFailure or minimum of the file allow',
 );
 
-/** May be repeated: all of the labels count. */
+/** May be repeated: all of the labels apply. */
 export function labelOption(description: string): Option {
   return option<Labels | undefined>('-l, --label <key=value>', description, {
     parse: (text, before) => {
       const label = parseLabel(text);
-      if (label === undefined) throw new InvalidArgumentError(`It is ${labelRule}`);
+      if (label === undefined) throw new InvalidArgumentError(`It must be ${labelRule}`);
       return { ...before, [label[0]]: label[1] };
     },
   });
@@ -207,17 +207,14 @@ export const planOption = option('--plan', 'only show what would be done; nothin
 /** Options of every operation of a cluster, beside its own. */
 export const operationOptions: readonly Option[] = [
   planOption,
-  option(
-    '--queue',
-    'let the operations before it end first, instead of being refused while the cluster is busy',
-  ),
+  option('--queue', 'wait for earlier operations instead of being refused while the cluster is busy'),
   ...waitOptions,
 ];
 
 export const rollingOption = option(
   '--rolling <n>',
   'at most this many nodes of a service at a time (default: all)',
-  { parse: wholeNumber('It is a whole number from 1 on.', 1) },
+  { parse: wholeNumber('It must be a whole number of at least 1.', 1) },
 );
 
 export const nodesOption = namesOption('--nodes <nodes>', 'these nodes only: app-1,app-2', 'nodes');
@@ -228,12 +225,13 @@ export const scopeOptions: readonly Option[] = [
   namesOption('--services <services>', 'these services only, with what they require: web,db', 'services'),
 ];
 
-/** Names with commas between them. It may be repeated. */
+/** Names separated by commas; may be repeated. */
 function namesOption(flags: string, description: string, of: string): Option {
   return option<readonly string[] | undefined>(flags, description, {
     parse: (text, before) => {
       const names = splitList(text);
-      if (names === undefined) throw new InvalidArgumentError(`It names ${of}, with commas between them.`);
+      if (names === undefined)
+        throw new InvalidArgumentError(`It must be a list of ${of}, separated by commas.`);
       return [...new Set([...(before ?? []), ...names])];
     },
   });
@@ -244,7 +242,7 @@ function nonBlank(wanted: string): Parser<string> {
   return parser(wanted, (text) => (text.trim() === '' ? undefined : text));
 }
 
-const parseAddress = parser(`It is ${serverAddressForm}.`, (text) =>
+const parseAddress = parser(`It must be ${serverAddressForm}.`, (text) =>
   wrongServerAddress(text) === undefined ? text : undefined,
 );
 
@@ -252,11 +250,11 @@ const parseAddress = parser(`It is ${serverAddressForm}.`, (text) =>
 export const variableOptions: readonly Option[] = [
   option<Readonly<Record<string, string>> | undefined>(
     '--var <name=value>',
-    'a value for a variable of the file, before HEDDLE_VAR_<name>',
+    'a value for a variable of the file; overrides HEDDLE_VAR_<name>',
     {
       parse: (text, before) => {
         const at = text.indexOf('=');
-        if (at < 1) throw new InvalidArgumentError('It is NAME=VALUE.');
+        if (at < 1) throw new InvalidArgumentError('It must be NAME=VALUE.');
         return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
       },
     },
@@ -273,7 +271,7 @@ const configurationOptions = [
   option(
     '--config <file>',
     "heddle.yaml to use (default: HEDDLE_CONFIG, ./heddle.yaml, the user's configuration folder)",
-    { parse: nonBlank('It is the path of a heddle.yaml.') },
+    { parse: nonBlank('It must be the path of a heddle.yaml.') },
   ),
 ];
 
@@ -287,9 +285,11 @@ const commonOptions: Readonly<Record<'server' | 'configuration' | 'nothing', rea
       'Temporal server (default: TEMPORAL_ADDRESS, temporal.toml, a running heddle dev)',
       { parse: parseAddress },
     ),
-    option('--namespace <name>', 'Temporal namespace', { parse: nonBlank('It is the name of a namespace.') }),
+    option('--namespace <name>', 'Temporal namespace', {
+      parse: nonBlank('It must be the name of a namespace.'),
+    }),
     option('--profile <name>', 'profile of temporal.toml', {
-      parse: nonBlank('It is the name of a profile.'),
+      parse: nonBlank('It must be the name of a profile.'),
     }),
   ],
 };

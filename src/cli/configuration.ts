@@ -3,7 +3,7 @@ import { parseKeyRing, openKeyRing, type KeyRing } from '../secrets/keys.js';
 import type { ServerLocation } from '../server/check.js';
 import { findDev, type DevRecord } from './system/dev-record.js';
 
-/** Options that verbs share; a verb has those that mean something to it. */
+/** Options that verbs share; a verb has those that apply to it. */
 export interface CommonOptions {
   readonly json?: boolean;
   /** Path of a heddle.yaml. */
@@ -82,12 +82,12 @@ export function locationOf(
   return { ...(dev === undefined ? temporal.connection : {}), address };
 }
 
-/** Of this machine both names are the same. */
+/** Both names mean this machine. */
 export function isSameAddress(one: string, other: string): boolean {
   return one.replace(/^localhost:/, '127.0.0.1:') === other.replace(/^localhost:/, '127.0.0.1:');
 }
 
-/** @throws KeyError that says what to do where there are no keys. */
+/** @throws KeyError that says what to do if there are no keys. */
 export function openKeys(config: Config): KeyRing {
   return config.keys === undefined
     ? openKeyRing({ folder: config.keyFolder, create: false })

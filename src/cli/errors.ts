@@ -9,7 +9,7 @@ export const exitCodes = {
    * Wrong usage or invalid input; nothing was changed. With `plan --detailed-exitcode`: there are changes.
    */
   usage: 2,
-  /** The cluster does not take this now: busy, there already, being deleted. */
+  /** The cluster cannot accept this now: it is busy, exists already, or is being deleted. */
   refused: 3,
   /** No such cluster, node, task or plugin. */
   notFound: 4,
@@ -19,10 +19,10 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
-/** The client's words, and those of the command line itself. */
+/** The client's codes, and those of the command line itself. */
 export type CliErrorCode = HeddleErrorCode | 'Usage' | 'Held' | 'Cancelled' | 'Interrupted';
 
-/** An error that a verb has put into words. */
+/** An error with a message for people. */
 export class CliError extends Error {
   readonly code: CliErrorCode;
   /** The command that helps. */

@@ -38,7 +38,7 @@ export async function givenVariables(declared: Declared, options: VariableOption
   return { ...given, ...(await askMissing(declared, given, options)) };
 }
 
-/** A text as a value of the variable's type; the text itself where it is none, for the check to report. */
+/** A text as a value of the variable's type; the text itself if it does not have that type, for the check to report. */
 function valueOf(text: string, { type = 'text' }: VariableDeclaration = {}): Json {
   if (type === 'text') return text;
   if (type === 'number') return /^\s*$/.test(text) || !Number.isFinite(Number(text)) ? text : Number(text);
@@ -58,11 +58,11 @@ function readValues(file: string, declared: Declared): GivenValues {
   if (!reading.ok) return fail(reading.problems);
   const { value, locate } = reading;
   if (!isPlainObject(value))
-    return fail([{ ...errorAt([], 'is no mapping of variables to values'), place: locate([]) }]);
+    return fail([{ ...errorAt([], 'is not a mapping of variables to values'), place: locate([]) }]);
   const unknown = Object.keys(value)
     .filter((name) => !Object.hasOwn(declared, name))
     .map((name) => ({
-      ...errorAt([name], 'is no variable of the cluster file', suggest(name, Object.keys(declared))),
+      ...errorAt([name], 'is not a variable of the cluster file', suggest(name, Object.keys(declared))),
       place: locate([name]),
     }));
   if (unknown.length > 0) fail(unknown);

@@ -21,14 +21,14 @@ export function exitCodeOfInterrupt(): number | undefined {
   return interrupt === undefined ? undefined : exitCodes[interrupt];
 }
 
-/** Whether nothing reads the output any more. */
+/** Whether the reader of the output has ended. */
 export function isReaderGone(): boolean {
   return isGone;
 }
 
 /**
- * Interrupts what waits, as nothing reads the output any more. False if nothing ever waited. No listener of the signal
- * SIGPIPE: without one, Node.js ignores the signal, and once one was removed, the next write would end the process.
+ * Interrupts waits, because the reader of the output has ended. Returns false if there was never a wait. Does not listen
+ * to SIGPIPE: without a listener, Node.js ignores the signal, but after its removal the next write would end the process.
  */
 export function interruptByReader(): boolean {
   if (waiting.size === 0) return false;
@@ -52,7 +52,7 @@ export interface InterruptWatch {
  */
 export function catchInterrupt(): InterruptWatch {
   const controller = new AbortController();
-  // One for each of the things that are waited for at once.
+  // One for each concurrent wait.
   setMaxListeners(0, controller.signal);
   const abort = (by: Interrupt): void => {
     if (!controller.signal.aborted) interrupt = by;

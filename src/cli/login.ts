@@ -6,7 +6,7 @@ import { resolveSecrets } from '../secrets/reference.js';
 import type { SshTarget } from '../ssh/target.js';
 import { CliError } from './errors.js';
 
-/** What is known of the login to a node, its secrets resolved. */
+/** The known parts of the login to a node, with secrets resolved. */
 export interface Login {
   readonly payload: JsonObject;
   readonly auth: JsonObject;
@@ -18,7 +18,7 @@ export interface Login {
 
 /**
  * How to log in to a node, by the conventional keys of its payload.
- * @throws CliError Refused when the node is not there yet: it has no address, or its host key is not known.
+ * @throws CliError Refused if the node is not ready yet: its address or host key is unknown.
  */
 export function readTarget(node: string, { payload, auth, jump, mayPin = false }: Login): SshTarget {
   const host = payload['ipaddress'];
@@ -44,7 +44,7 @@ export function readTarget(node: string, { payload, auth, jump, mayPin = false }
 function readJump(node: string, jump: JsonObject): SshTarget & { readonly hostKey: readonly string[] } {
   const { host, port, user } = jump;
   const hostKey = readHostKey(jump['hostKey']);
-  // heddle.yaml was checked; only what a secret brought could be anything else.
+  // heddle.yaml was checked, so only a resolved secret can be malformed.
   if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0)
     throw new CliError('Invalid', `the jump host on the way to ${node} needs host, user and hostKey`);
   return { host, user, hostKey, port: typeof port === 'number' ? port : 22, ...credentialsOf(jump) };
@@ -57,7 +57,7 @@ function credentialsOf(source: JsonObject): Pick<SshTarget, 'password' | 'privat
   return { password, privateKey, agent };
 }
 
-/** What of a payload says how to log in. */
+/** The keys of a payload that say how to log in. */
 export function authOf(payload: JsonObject): JsonObject {
   const auth = payload['ssh-auth'];
   return isJsonObject(auth) ? auth : {};
@@ -108,8 +108,8 @@ interface KnownLogin {
 }
 
 /**
- * A login as it is, unless it holds secret references: those are resolved only if they stand in the account's fields in
- * the heddle.yaml of this computer, or in its inventory. Any other came from a node, a plugin or another configuration.
+ * Resolves the secret references of a login, but only those in the account's fields in the heddle.yaml of this computer,
+ * or in its inventory: any other comes from a node, a plugin or another configuration.
  * @throws CliError Refused.
  */
 export async function resolveLogin(
@@ -130,13 +130,13 @@ export async function resolveLogin(
     if (cause !== undefined) throw new CliError('Refused', `${place}: ${cause.message}`, { cause });
     throw new CliError(
       'Refused',
-      `${place} holds a secret reference that is neither in the fields of provider ${account} in the heddle.yaml of this computer nor in the inventory that they name: it is not resolved`,
+      `${place} holds a secret reference that is neither in the fields of provider ${account} in the heddle.yaml of this computer nor in the inventory that they name, so it is not resolved`,
     );
   }
   return resolveHere(config, auth, place);
 }
 
-/** Whoever opens a session runs no program for it but SSH. @throws CliError Refused for `exec:`. */
+/** Opening a session must not run any program other than SSH. @throws CliError Refused for `exec:`. */
 async function resolveHere(
   { environment }: Pick<Config, 'environment'>,
   written: JsonObject,
@@ -145,7 +145,7 @@ async function resolveHere(
   if (findReferences(written).some(({ reference }) => isCommand(reference)))
     throw new CliError(
       'Refused',
-      `${place} is the output of a program (exec:), and this command runs none: give it with file: or env: in heddle.yaml, or use heddle exec, which runs on a worker`,
+      `${place} is the output of a program (exec:), which this command does not run: use file: or env: in heddle.yaml, or heddle exec, which runs on a worker`,
     );
   const { value } = await resolveSecrets(written, { environment }, { writtenBy: 'administrator', place });
   return isJsonObject(value) ? value : {};

@@ -54,9 +54,9 @@ function termOf(command: Command): string {
 export const shortHelp = `heddle: clusters from a file, durably
 
   heddle dev                  start everything on this machine
-  heddle apply cluster.yaml   make a cluster, or bring it to its file
-  heddle status web --watch   see what a cluster does
-  heddle logs web app-1       what ran on a node, and what it printed
+  heddle apply cluster.yaml   create a cluster, or update it to its file
+  heddle status web --watch   watch what a cluster does
+  heddle logs web app-1       show what ran on a node, and its output
   heddle delete web           delete a cluster
 
 Example:  heddle dev        and in another terminal   heddle apply examples/web.yaml

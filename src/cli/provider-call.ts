@@ -84,7 +84,7 @@ export function refuseProblems(problems: readonly Problem[]): void {
   if (hasErrors(problems)) throw new ProblemsError('These fields cannot be used:', problems);
 }
 
-/** For a call outside of a worker. `claims`: which machine of the account is meant. */
+/** For a call outside of a worker. `claims`: the machine of the account to use. */
 export function contextOf(
   { descriptor }: RegisteredProvider,
   {
@@ -99,7 +99,7 @@ export function contextOf(
     log: silent,
     claims,
     task: {
-      // CONFIRM is the action that only looks.
+      // CONFIRM is the read-only action.
       taskId: `-/-/CONFIRM/test of ${name}`,
       taskName: 'CONFIRM',
       clusterId: '-',

@@ -50,7 +50,7 @@ export async function exportRecords<Carried extends Moved>(
   );
 }
 
-/** Asks whether an exported pool or image is to go on. @throws CliError Refused if it is not exported. */
+/** Asks for confirmation before an exported pool or image resumes. @throws CliError Refused if it is not exported. */
 export async function confirmGoOn(
   noun: Noun,
   name: string,
@@ -61,7 +61,7 @@ export async function confirmGoOn(
   if (exported === undefined)
     throw new CliError('Refused', `${noun} ${name} is not exported`, { next: `heddle ${noun} list` });
   await confirm(
-    `Let ${noun} ${name} go on? Only if its records were restored nowhere: otherwise two ${noun}s have the same ${parts}.`,
+    `Resume ${noun} ${name}? Only if its records were not restored anywhere: otherwise two ${noun}s have the same ${parts}.`,
     options,
   );
 }
@@ -88,7 +88,7 @@ export function readRecords<Carried extends Moved>(
   try {
     document = JSON.parse(read.text) as Json;
   } catch (cause) {
-    throw wrong('it is no JSON', cause);
+    throw wrong('it is not JSON', cause);
   }
   if (!isPlainObject(document) || typeof document['records'] !== 'string') throw wrong('it has no records');
   let text: string;

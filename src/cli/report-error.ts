@@ -73,7 +73,7 @@ function withNext(code: CliErrorCode, message: string, next: string | undefined)
   return { code, message, next };
 }
 
-/** An unexpected error: the reasons behind it are all there is to go by. */
+/** An unexpected error: only its causes can explain it. */
 function messageWithCauses(error: Error): string {
   const messages = [error.message || error.name];
   for (let cause = error.cause; cause instanceof Error && messages.length < 5; cause = cause.cause) {

@@ -19,7 +19,7 @@ import {
   type ServerOptions,
 } from './configuration.js';
 
-/** A client of a server that answers, for one verb. */
+/** A client of a server that responds, for one verb. */
 export interface Session {
   readonly output: Output;
   readonly config: Config;

@@ -15,7 +15,7 @@ export async function readSpec(file: string, options: VariableOptions): Promise<
   return reading.spec;
 }
 
-/** What the workers found wrong with a spec, with the places in the file; any other error as it is. */
+/** What the workers found wrong with a spec, with the places in the file; any other error unchanged. */
 export function placeProblems(error: unknown, file: string): unknown {
   const problems = findProblems(error);
   if (problems === undefined) return error;

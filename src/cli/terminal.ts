@@ -19,7 +19,7 @@ export async function confirm(question: string, { yes = false, json = false }: C
   if (terminal === undefined)
     throw new CliError(
       'Usage',
-      `${cleanLine(question)} There is no terminal to confirm this on: pass --yes to confirm.`,
+      `${cleanLine(question)} This needs a terminal to confirm: without one, pass --yes.`,
     );
   // Ctrl-C and Ctrl-D count as no.
   const answer = await terminal.ask(`${cleanLine(question)} [y/N] `).catch(() => '');
@@ -29,7 +29,7 @@ export async function confirm(question: string, { yes = false, json = false }: C
 
 /** A terminal for questions. */
 export interface Terminal {
-  /** For people; nothing of it goes to standard output. */
+  /** For people; never on standard output. */
   say(text: string): void;
   /** One line as it was typed. @throws CliError Interrupted by Ctrl-C, Ctrl-D or a closed terminal. */
   ask(prompt: string): Promise<string>;

@@ -30,7 +30,7 @@ export async function untilInterrupted<Result>(
     return await race(wait(signal));
   } catch (cause) {
     if (!signal.aborted) throw cause;
-    throw new CliError('Interrupted', `stopped watching; ${what} goes on`, { next, cause });
+    throw new CliError('Interrupted', `stopped watching; ${what} continues`, { next, cause });
   } finally {
     ended.abort();
     release();

@@ -63,7 +63,7 @@ it('a damaged record of heddle dev is reported, so that no other server is used 
   await writeFile(devRecordFile(damaged), '{"owner": ');
   const config = loadConfig({ env: { HOME: damaged, HEDDLE_DATA_FOLDER: damaged } });
   await expect(chooseServer(config, {})).rejects.toThrow(
-    /dev\.json is damaged\. Start heddle dev again, or remove the file if none runs\./,
+    /dev\.json is damaged\. Start heddle dev again, or remove the file if it is not running\./,
   );
   await rm(damaged, { recursive: true });
 });

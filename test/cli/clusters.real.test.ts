@@ -83,7 +83,7 @@ describe('heddle for a cluster', () => {
     expect(applied).toMatchObject({ code: 0, stderr: '' });
     expect(applied.stdout).toMatch(/^\d\d:\d\d:\d\d app-1 CREATE done [\d.]+ s$/m);
     expect(applied.stdout).toMatch(/^\d\d:\d\d:\d\d app-1 START web done [\d.]+ s$/m);
-    expect(applied.stdout).toContain('cluster life is as its spec says: 1 node, 5 tasks done');
+    expect(applied.stdout).toContain('life matches its file: 1 node, 5 tasks in');
     expect(await run('plan', file, '--detailed-exitcode')).toMatchObject({
       code: 0,
       stdout: 'No changes.\n',

@@ -32,7 +32,7 @@ describe('a worker of another host that was killed', () => {
   it('is missed by doctor and list before the server forgets its polls', async () => {
     const worker = await stack.startWorker();
     const name = `${worker.pid}@another-host`;
-    expect((await run('doctor')).stdout).toContain(`1 worker, ${name} last asked`);
+    expect((await run('doctor')).stdout).toContain(`1 worker, ${name} last polled`);
     expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject({
       workers: [{ worker: name, build: expect.stringMatching(/^\d+\.\d+\.\d+\+[0-9a-f]{8}$/) }],
     });
@@ -50,8 +50,8 @@ describe('a worker of another host that was killed', () => {
     );
     expect(code).toBe(1);
     expect(stdout).toMatch(/fail +workers +queue heddle \(workflows\): .* ago; it seems to be gone/);
-    expect(stdout).not.toContain('All is well.');
-    expect((await run('list')).stdout).toContain('no worker is alive');
+    expect(stdout).not.toContain('All checks passed.');
+    expect((await run('list')).stdout).toContain('no worker is running');
   });
 
   it('is alive while it polls, however long that takes', async () => {
@@ -61,7 +61,7 @@ describe('a worker of another host that was killed', () => {
     const end = Date.now() + 35_000;
     await until('the time is over', () => Date.now() > end);
     expect((await run('doctor')).stdout).toMatch(
-      new RegExp(`ok +workers +queue heddle \\(workflows\\): 1 worker, ${name} last asked`),
+      new RegExp(`ok +workers +queue heddle \\(workflows\\): 1 worker, ${name} last polled`),
     );
     await worker.stop();
   });

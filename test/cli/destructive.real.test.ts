@@ -57,7 +57,7 @@ describe('commands that destroy machines', () => {
     await make(specOf('kept', 2));
     const refused = await run('delete', 'kept');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(`${question} There is no terminal`);
+    expect(refused.stderr).toContain(`${question} This needs a terminal to confirm`);
     expect(await run('delete', 'kept', '--json')).toMatchObject({ code: 2 });
     expect(await run('delete', 'nosuch')).toMatchObject({ code: 4 });
     expect(await stack.service.machines()).toHaveLength(2);

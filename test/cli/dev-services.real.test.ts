@@ -6,7 +6,7 @@ import { until } from '../harness/until.js';
 import { openLedger, type Ledger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
-describe('services of local machines that booted again', () => {
+describe('services of local machines that rebooted', () => {
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describe('services of local machines that booted again', () => {
     });
     return lines.filter((line) => line.includes(name));
   };
-  const down = (name: string): string => `1 machine of cluster ${name} booted again, and`;
+  const down = (name: string): string => `1 machine of cluster ${name} rebooted, and`;
 
   it('the command that starts them is shown if the file forbids starting them', async () => {
     expect(await apply('quiet', { repair: { rebooted: 'nothing' } })).toBe('done');
@@ -98,7 +98,7 @@ describe('services of local machines that booted again', () => {
     expect(await apply('fine')).toBe('done');
     await powerCut('fine');
     expect(await said('fine')).toEqual([
-      '1 machine of cluster fine booted again; operation 2 starts their services',
+      '1 machine of cluster fine rebooted; operation 2 starts their services',
     ]);
     expect((await stack.client.waitFor('fine', '2')).operation.state).toBe('done');
   });

@@ -69,7 +69,7 @@ describe('heddle dev', () => {
     });
     expect(await run('apply', 'web.yaml')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('cluster web is as its spec says'),
+      stdout: expect.stringContaining('web matches its file'),
     });
     expect(await run('doctor')).toMatchObject({ code: 0 });
     expect((await fetch(record.ui)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('heddle dev', () => {
     dev.child.kill('SIGINT');
     expect(await dev.ended).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('clusters go on when heddle dev is started again'),
+      stderr: expect.stringContaining('clusters continue when heddle dev is started again'),
     });
     await expectNothingRuns(record);
     await expect(fetch(record.accounts)).rejects.toThrow();
@@ -90,15 +90,15 @@ describe('heddle dev', () => {
     const again = await startDev();
     expect(await run('ssh', 'web', 'app-1', 'hostname')).toMatchObject({ code: 0 });
     await until('the services to be started again', () =>
-      again.dev.stderr().includes('1 machine of cluster web booted again; operation 2 starts their services'),
+      again.dev.stderr().includes('1 machine of cluster web rebooted; operation 2 starts their services'),
     );
     expect(await run('status', 'web', '--watch')).toMatchObject({ code: 0 });
     expect((await run('status', 'web', '--probe')).stdout).toMatch(
-      /2 +done [^]*app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(well, [\d.]+ s ago\)|app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(well, [\d.]+ s ago\)[^]*2 +done/,
+      /2 +done [^]*app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(healthy, [\d.]+ s ago\)|app-1 +ready \([\d.]+ s ago\) +127[^ ]* +web \(healthy, [\d.]+ s ago\)[^]*2 +done/,
     );
     process.kill(again.record.processes.machines.pid, 'SIGKILL');
     await until('the services to be started once more', () =>
-      again.dev.stderr().includes('booted again; operation 3 starts their services'),
+      again.dev.stderr().includes('rebooted; operation 3 starts their services'),
     );
     expect(await run('delete', 'web', '--yes')).toMatchObject({ code: 0 });
     again.dev.child.kill('SIGINT');
@@ -108,7 +108,7 @@ describe('heddle dev', () => {
   it('restarts a worker that dies, reports it, and records the new process', async () => {
     const { dev, record } = await startDev();
     process.kill(record.processes.worker.pid, 'SIGKILL');
-    await until('the worker to be back', () => dev.stderr().includes('the worker is back'));
+    await until('the worker to be back', () => dev.stderr().includes('the worker is running again'));
     expect(dev.stderr()).toContain('the worker ended (signal SIGKILL)');
     const now = await until('the record of the new worker', async () => {
       const found = await readDevRecord(data);
@@ -128,13 +128,11 @@ describe('heddle dev', () => {
     const log = (): Promise<string> => readFile(join(data, 'logs', 'worker.log'), 'utf8');
     try {
       await writeFile(file, 'providers: {rack: {type: nonesuch}}\n');
-      await until('the worker refuses it', async () => (await log()).includes('is not taken over'));
+      await until('the worker refuses it', async () => (await log()).includes('is not applied'));
       await writeFile(file, 'provider: {}\n');
-      await until('it is refused', () => dev.stderr().includes('changed and is not taken over'));
+      await until('it is refused', () => dev.stderr().includes('changed and is not applied'));
       await writeFile(file, 'scale: {inFlight: 7}\n');
-      await until('the worker takes it over', async () =>
-        (await log()).includes('changed and is taken over'),
-      );
+      await until('the worker applies it', async () => (await log()).includes('changed and is applied'));
     } finally {
       await rm(file, { force: true });
     }

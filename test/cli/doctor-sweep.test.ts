@@ -20,8 +20,8 @@ const report: NonNullable<LeaksView['report']> = {
 
 describe('doctor about the sweep', () => {
   it.each<readonly [string, LeaksView, string, RegExp]>([
-    ['nothing is amiss', { report, schedule }, 'ok', /no machine without a cluster, as of 2 m 00 s ago/],
-    ['it has not looked', { schedule }, 'ok', /has not looked yet/],
+    ['nothing is amiss', { report, schedule }, 'ok', /no orphaned machines, as of 2 m 00 s ago/],
+    ['it has not run', { schedule }, 'ok', /has not run yet/],
     [
       'machines are left',
       { report: { ...report, accounts: [{ name: 'lab', machines: 3, leaks: 2 }] }, schedule },
@@ -50,13 +50,13 @@ describe('doctor about the sweep', () => {
       'it stands still',
       { report, schedule: { ...schedule, paused: 'by hand' } },
       'warn',
-      /stands still: by hand/,
+      /is paused: by hand/,
     ],
     [
       'it no longer comes to an end',
       { report: { ...report, at: '2026-03-01T11:00:00Z' }, schedule },
       'warn',
-      /although there should be more/,
+      /and the next one is overdue/,
     ],
   ])('%s', (_, view, state, text) => {
     const finding = judgeSweep(view, now);

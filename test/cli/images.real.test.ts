@@ -137,7 +137,7 @@ describe('the commands of images say what they wait for', () => {
     const refused = await run('image', 'delete', 'first', '--yes', '--timeout', '6s');
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.stderr).toMatch(
-      /the deletion of image first with all its builds did not end within 6\.0 s, .*build 1 is not deleted at local, which is tried again: /,
+      /the deletion of image first with all its builds did not end within 6\.0 s, .*build 1 could not be deleted at local and is being retried: /,
     );
     expect(await run('delete', 'user', '--yes')).toMatchObject({ code: 0 });
   });

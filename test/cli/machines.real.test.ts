@@ -44,15 +44,15 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('machine', 'show', 'lab-9')).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('there is no machine lab-9'),
+      stderr: expect.stringContaining('machine lab-9 does not exist'),
     });
     expect(await run('machine', 'power', 'web/../x', 'on')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('"web/../x" is no name of a machine, nor of a node'),
+      stderr: expect.stringContaining('"web/../x" is not a valid name of a machine or node'),
     });
     expect(await run('machine', 'load', 'lab-1', 'host', '--within', '40d')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('no duration of 1 s to 30 days'),
+      stderr: expect.stringContaining('is not a valid duration; use one from 1 s to 30 days'),
     });
     expect(await run('reservation', 'show', 'r9')).toMatchObject({
       code: 4,
@@ -67,7 +67,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('machine', 'add', 'lab-1', '--provider', 'local')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('there is a machine lab-1 already'),
+      stderr: expect.stringContaining('machine lab-1 already exists'),
     });
     expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({
       code: 0,
@@ -88,7 +88,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/for it has the image already\nmachine lab-1 is available\n$/),
+      stdout: expect.stringMatching(/because it already has the image\nmachine lab-1 is available\n$/),
     });
     expect(await run('machine', 'power', 'lab-1', 'off')).toMatchObject({ code: 0 });
     expect(await run('machine', 'power', 'lab-1')).toMatchObject({
@@ -214,7 +214,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(await run('machine', 'maintain', 'node-1')).toMatchObject({ code: 0 });
     expect(await run('machine', 'power', 'web@3', 'reset')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('2 of 3 machines of group web are free, and 3 are wanted'),
+      stderr: expect.stringContaining('2 of 3 machines of group web are free, but 3 are requested'),
     });
     expect(await run('machine', 'power', 'web@2', 'reset')).toMatchObject({
       code: 0,
@@ -304,7 +304,9 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     expect(await run('image', 'apply', file)).toMatchObject({ code: 0 });
     expect(await run('image', 'delete', 'web')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Delete image web with all its builds? There is no terminal'),
+      stderr: expect.stringContaining(
+        'Delete image web with all its builds? This needs a terminal to confirm',
+      ),
     });
     expect(await run('image', 'delete', 'web', '--build', '9')).toMatchObject({
       code: 4,
@@ -332,11 +334,11 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('machine', 'reserve', 'web/app-1', '--user', 'ada')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('one can ask status, power, load, capture, unload'),
+      stderr: expect.stringContaining('its machine accepts only status, power, load, capture, unload'),
     });
     expect(await run('machine', 'show', 'web/app-3')).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('nothing was done on the machine of node app-3 of cluster web lately'),
+      stderr: expect.stringContaining('the machine of node app-3 of cluster web has no recent operation'),
     });
     await until(
       'the cluster has its node back',
@@ -348,7 +350,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
       stdout: expect.stringContaining('next: heddle machine show web/app-1'),
     });
     await until('its trouble is told', async () =>
-      /now: power off by [^]*stuck: POWER_OFF app-1 is tried again, attempt \d+/.test(
+      /now: power off by [^]*stuck: POWER_OFF app-1 is being retried, attempt \d+/.test(
         (await run('machine', 'show', 'web/app-1')).stdout,
       ),
     );

@@ -67,7 +67,7 @@ services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
   it('leaves a delete to the next worker', async () => {
     expect(await run('delete', 'left', '--yes')).toMatchObject({
       code: 5,
-      stdout: expect.stringContaining('the next worker carries it out'),
+      stdout: expect.stringContaining('is stored for the next worker'),
     });
     const next = startHeddle(['worker'], settings());
     await until('the worker to be ready', () => next.stdout().includes('worker is ready'));

@@ -40,7 +40,7 @@ describe('heddle for operations on a cluster', () => {
     expect((await stack.client.status('web')).history).toHaveLength(1);
     expect(await run('stop', 'web', 'web')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/app-1 STOP web done[^]*cluster web: stop web: 2 tasks done in/),
+      stdout: expect.stringMatching(/app-1 STOP web done[^]*cluster web: stop web: 2 tasks in/),
     });
     expect(await run('status', 'web')).toMatchObject({
       code: 0,
@@ -60,7 +60,7 @@ describe('heddle for operations on a cluster', () => {
     expect(await run('restart', 'web', 'web', '--rolling', '1', '--nodes', 'app-1,app-2')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /Plan: 2 nodes to change; 4 tasks, 1 at a time\.[^]*restart web on app-1, app-2, 1 at a time: 4 tasks done/,
+        /Plan: 2 nodes to change; 4 tasks, 1 at a time\.[^]*restart web on app-1, app-2, 1 at a time: 4 tasks in/,
       ),
     });
     const { stdout } = await run('reconfigure', 'web', '--restart', '--plan', '--json');
@@ -81,9 +81,7 @@ describe('heddle for operations on a cluster', () => {
     const before = await stack.service.journal('create');
     expect(await run('replace', 'web', 'app-2')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(
-        /app-2 DELETE done[^]*app-2 CREATE done[^]*replace app-2: \d+ tasks done/,
-      ),
+      stdout: expect.stringMatching(/app-2 DELETE done[^]*app-2 CREATE done[^]*replace app-2: \d+ tasks in/),
     });
     expect(await stack.service.journal('create')).toHaveLength(before.length + 1);
   });
@@ -111,11 +109,11 @@ describe('heddle for operations on a cluster', () => {
     const { history } = await stack.client.status('web');
     const refused: readonly (readonly [words: readonly string[], code: number, text: RegExp])[] = [
       [['restart', 'web', 'wbe'], 2, /restart wbe of web: there is no service wbe; the cluster has web/],
-      [['restart', 'web', 'web', '--rolling', '0'], 2, /It is a whole number from 1 on/],
-      [['exec', 'web', '--timeout', 'soon', '--', 'true'], 2, /--timeout is "soon", which is no duration/],
+      [['restart', 'web', 'web', '--rolling', '0'], 2, /It must be a whole number of at least 1/],
+      [['exec', 'web', '--timeout', 'soon', '--', 'true'], 2, /--timeout "soon" is not a valid duration/],
       [['replace', 'web', 'app-7'], 2, /no node app-7/],
-      [['rollback', 'web', '--plan'], 3, /no earlier spec/],
-      [['rollback', 'web'], 3, /no earlier spec/],
+      [['rollback', 'web', '--plan'], 3, /no previous spec/],
+      [['rollback', 'web'], 3, /no previous spec/],
       [['resume', 'web'], 3, /is not paused/],
       [['abandon', 'web', 'app-1', '--yes'], 3, /only if the deletion of its machine fails/],
       [['stop', 'nobody', 'web'], 4, /no such cluster/],
@@ -224,12 +222,12 @@ describe('heddle for operations on a cluster', () => {
     );
     expect(await run('cancel', 'web', waiting)).toMatchObject({
       code: 0,
-      stdout: `web: operation ${waiting} (restart web) is cancelled, before it began\n`,
+      stdout: `web: operation ${waiting} (restart web) is cancelled before it started\n`,
     });
     await writeFile(gate, '');
     expect(await run('resume', 'web')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('cluster web is as its spec says'),
+      stdout: expect.stringContaining('web matches its file'),
     });
     expect(await applying.ended).toMatchObject({ code: 0 });
     expect((await run('history', 'web')).stdout).toMatch(
@@ -244,7 +242,7 @@ describe('heddle for operations on a cluster', () => {
     });
     expect(await run('rollback', 'web')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('cluster web is back at its earlier spec'),
+      stdout: expect.stringContaining('web matches its previous spec'),
     });
   });
 
@@ -258,12 +256,12 @@ describe('heddle for operations on a cluster', () => {
     );
     expect(await run('cancel', 'web')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/\(apply\) is cancelled, and what was done stays\n$/),
+      stdout: expect.stringMatching(/\(apply\) is cancelled; completed work stays\n$/),
     });
     expect(await applying.ended).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /\(apply\) was cancelled by \S+; what was done stays\nnext: heddle status web/,
+        /\(apply\) was cancelled by \S+; completed work stays\nnext: heddle status web/,
       ),
     });
   });

@@ -160,7 +160,7 @@ describe('every published document is what a command writes', () => {
     await json('image', 'build', 'base', '--no-wait');
     await json('image', 'list');
     await json('image', 'show', 'base');
-    expect((await run('image', 'show', 'base')).stdout).toContain('built again after 1 d');
+    expect((await run('image', 'show', 'base')).stdout).toContain('rebuilt after 1 d');
     await json('image', 'cancel', 'base');
     const exported = await json('image', 'export', 'base', '--yes');
     await json('image', 'export', 'base', '--cancel', '--yes');

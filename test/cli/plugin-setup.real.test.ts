@@ -142,7 +142,7 @@ describe('heddle plugins setup', () => {
     await symlink('/bin/sh', join(bin, 'sh'));
     expect(await run(['plugins', 'setup', 'libcloud'], { PATH: bin })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('there is no python3 on PATH'),
+      stderr: expect.stringContaining('python3 is not on PATH'),
     });
     await writeFile(
       join(bin, 'python3'),

@@ -178,7 +178,7 @@ describe('heddle pool and heddle request, over all pools', () => {
     });
     expect(await run('pool', 'delete', 'lab', '--abandon', '--yes')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--abandon forgets nodes') as string,
+      stderr: expect.stringContaining('--abandon requires the names of the nodes') as string,
     });
     const { code, stdout, stderr } = await run('pool', 'export', 'lab', '--yes');
     expect({ code, stderr }).toMatchObject({
@@ -219,7 +219,7 @@ describe('heddle pool and heddle request, over all pools', () => {
 
     expect(await run('pool', 'restore', 'lab.json')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('there is pool lab already') as string,
+      stderr: expect.stringContaining('pool lab already exists') as string,
     });
     expect(await run('pool', 'delete', 'lab', '--yes')).toMatchObject({ code: 3 });
     await stack.client.temporal.workflow.getHandle('pool/lab').terminate('as if in another namespace');
@@ -227,7 +227,7 @@ describe('heddle pool and heddle request, over all pools', () => {
       code: 0,
       stdout: expect.stringContaining('pool lab is restored with 1 node and 2 requests') as string,
     });
-    expect((await run('pool', 'restore', 'lab.json')).stdout).toContain('pool lab had been restored');
+    expect((await run('pool', 'restore', 'lab.json')).stdout).toContain('pool lab was already restored');
     await json('pool', 'delete', 'lab', '--yes');
     await json('pool', 'delete', 'second', '--yes');
     expect((await run('pool', 'nodes', '--provider', 'other')).stdout).toMatch(/^no nodes/);
@@ -236,7 +236,7 @@ describe('heddle pool and heddle request, over all pools', () => {
   it('refuses a file that holds no records, or was altered', async () => {
     const file = join(stack.folder, 'wrong.json');
     for (const [content, why] of [
-      ['[', 'it is no JSON'],
+      ['[', 'it is not JSON'],
       ['{}', 'it has no records'],
       ['{"records": "x"}', 'not an encrypted text of Heddle'],
     ] as const) {

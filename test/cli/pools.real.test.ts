@@ -95,7 +95,7 @@ describe('heddle pool and heddle request', () => {
   it('refuses unknown pools and labels', async () => {
     expect(await run('pool', 'labels', 'other')).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('there is no pool other'),
+      stderr: expect.stringContaining('pool other does not exist'),
     });
     expect(await run('request', 'create', 'ci', 'huge')).toMatchObject({
       code: 3,
@@ -150,7 +150,7 @@ describe('heddle pool and heddle request', () => {
   it('renews a lease, cancels a waiting request, and returns nodes', async () => {
     expect(await run('request', 'renew', 'ci', small)).toMatchObject({
       code: 0,
-      stdout: `the lease of ${small} begins anew\n`,
+      stdout: `the lease of ${small} is renewed\n`,
     });
     expect(await run('request', 'renew', 'ci', waits)).toMatchObject({ code: 3 });
     expect(await run('request', 'cancel', 'ci', waits)).toMatchObject({
@@ -208,7 +208,7 @@ describe('heddle pool and heddle request', () => {
     });
     expect(await run('request', 'renew', 'ci', '--requester', 'batch-1')).toMatchObject({
       code: 0,
-      stdout: 'the leases of 2 requests begin anew\n',
+      stdout: 'the leases of 2 requests are renewed\n',
     });
     expect(await run('request', 'return', 'ci', '--requester', 'batch-1')).toMatchObject({
       code: 0,
@@ -291,7 +291,7 @@ describe('heddle pool and heddle request', () => {
     });
     expect(await run('pool', 'hold', 'ci', 'large-1', '--end')).toMatchObject({
       code: 0,
-      stdout: 'the hold of large-1 is over\n',
+      stdout: 'the hold of large-1 has ended\n',
     });
     const dump = await run('pool', 'dump');
     expect(JSON.parse(dump.stdout)).toMatchObject({

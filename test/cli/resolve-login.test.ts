@@ -49,7 +49,7 @@ describe('the login of heddle ssh', () => {
     const auth = { user: 'root', password: { secret: `exec:/usr/bin/touch ${marker}` } };
     await expect(resolve(account, auth)).rejects.toMatchObject({
       code: 'Refused',
-      message: expect.stringContaining('this command runs none'),
+      message: expect.stringContaining('which this command does not run'),
     });
   });
 

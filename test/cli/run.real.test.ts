@@ -230,7 +230,9 @@ describe('heddle run', () => {
     running.child.kill('SIGINT');
     const request = requestOf(running.stderr());
     await until('it says what it does', () =>
-      running.stderr().includes(`returning request ${request}; Ctrl-C leaves that to the lease\n`),
+      running
+        .stderr()
+        .includes(`returning request ${request}; after Ctrl-C, the end of the lease returns the nodes\n`),
     );
     running.child.kill('SIGINT');
     const { stderr } = await running.ended;

@@ -43,7 +43,7 @@ describe('while the only worker of a site is down', () => {
     expect(await far.client.probe('web', { patienceMs: 3_600_000 })).toEqual([warning]);
     expect((await run(near, 'plan', file)).stdout).toContain(`warning: ${warning}`);
     expect(JSON.parse((await run(far, 'list', '--json')).stdout)).toMatchObject({ unattendedSites: ['far'] });
-    expect((await run(far, 'list')).stdout).toContain('no worker of site far is alive, so its tasks wait');
+    expect((await run(far, 'list')).stdout).toContain('no worker of site far is running, so its tasks wait');
     expect((await run(near, 'list')).stdout).not.toContain('no worker');
   });
 });

@@ -75,7 +75,7 @@ describe('heddle status of a stuck cluster', () => {
     adding.child.kill('SIGINT');
     expect(await adding.ended).toMatchObject({
       code: 130,
-      stderr: expect.stringContaining('operation 1 of machine lab-1 goes on'),
+      stderr: expect.stringContaining('operation 1 of machine lab-1 continues'),
     });
     expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({
       code: 3,
@@ -87,9 +87,9 @@ describe('heddle status of a stuck cluster', () => {
   it('reports a task that fails and is retried', async () => {
     const file = await writeSpec(stack.folder, { name: 'down', provider: 'down' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
-    const { stdout } = await statusWith('down', /CREATE app-1 is tried again/);
+    const { stdout } = await statusWith('down', /CREATE app-1 is being retried/);
     expect(stdout).toMatch(
-      /stuck: CREATE app-1 is tried again, attempt \d+ after [\d.]+ s: .*127\.0\.0\.1:9.* \(Retryable\)/,
+      /stuck: CREATE app-1 is being retried, attempt \d+ after [\d.]+ s: .*127\.0\.0\.1:9.* \(Retryable\)/,
     );
   });
 
@@ -102,7 +102,7 @@ describe('heddle status of a stuck cluster', () => {
     watching.child.kill('SIGINT');
     const { stdout } = await watching.ended;
     expect(stdout.match(/stuck: .*/g)).toEqual([
-      expect.stringMatching(/^stuck: CREATE app-1 is tried again: [^]*127\.0\.0\.1:9/),
+      expect.stringMatching(/^stuck: CREATE app-1 is being retried: [^]*127\.0\.0\.1:9/),
     ]);
   });
 
@@ -116,7 +116,7 @@ describe('heddle status of a stuck cluster', () => {
     const { code, stdout } = await statusWith('other', /stuck: cluster\/other/);
     expect(code).not.toBe(0);
     expect(stdout).toMatch(
-      /stuck: cluster\/other cannot be carried on: workers failed at it \d+ times? in a row, for [\d.]+ s: .*undefined/,
+      /stuck: cluster\/other cannot continue: workers failed at it \d+ times? in a row, for [\d.]+ s: .*undefined/,
     );
   });
 
@@ -129,7 +129,7 @@ describe('heddle status of a stuck cluster', () => {
     const status = await runHeddle(['status', 'keyless'], settings({ HEDDLE_CONFIG: config }));
     expect(status).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('cluster keyless: idle (as the server last heard)'),
+      stdout: expect.stringContaining('cluster keyless: idle (last state known to the server)'),
       stderr: expect.stringMatching(/key/),
     });
   });

@@ -42,7 +42,7 @@ describe('the command line without a server', () => {
     async (verb) => {
       expect(await run('image', verb, 'web', '--timeout', 'soon')).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('It is a time such as 30s, 10m or 1h30m'),
+        stderr: expect.stringContaining('It must be a duration such as 30s, 10m or 1h30m'),
       });
     },
   );
@@ -121,7 +121,7 @@ describe('the command line without a server', () => {
     });
     expect(await run('pool', 'hold', 'ci', 'small-1')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('say why small-1 is held: -m TEXT'),
+      stderr: expect.stringContaining('give the reason for the hold of small-1 with -m TEXT'),
     });
   });
 

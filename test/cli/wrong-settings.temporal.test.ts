@@ -21,8 +21,8 @@ const run = (words: readonly string[], env: Readonly<Record<string, string>> = {
 describe('a wrong setting', () => {
   it.each<[string, readonly string[], Record<string, string>, RegExp]>([
     ['an empty address', ['list'], { TEMPORAL_ADDRESS: '' }, /TEMPORAL_ADDRESS is empty/],
-    ['an empty --address', ['list', '--address', ''], {}, /It is host:port/],
-    ['a URL as --address', ['list', '--address', 'http://x:1'], {}, /It is host:port/],
+    ['an empty --address', ['list', '--address', ''], {}, /It must be host:port/],
+    ['a URL as --address', ['list', '--address', 'http://x:1'], {}, /It must be host:port/],
     [
       'another file than the named one',
       ['list'],
@@ -42,14 +42,14 @@ describe('a wrong setting', () => {
       { HEDDLE_DATA_FOLDER: '/proc/heddle' },
       /\/proc\/heddle cannot be created: .*Name another folder, such as with HEDDLE_DATA_FOLDER/,
     ],
-    ['a port that is none', ['dev', '--port', '99999'], {}, /It is a number from 0 to 65535/],
+    ['a port that is none', ['dev', '--port', '99999'], {}, /It must be a number from 0 to 65535/],
     [
       'an unknown provider type',
       ['config', 'show', '--config', 'type.yaml'],
       {},
       /type\.yaml:1:17: providers\.x\.type: there is no provider plugin "nosuch"[^]*next: heddle plugins/,
     ],
-    ['an unknown action', ['logs', 'web', '--action', 'STRAT'], {}, /It is one of CREATE, CONFIRM/],
+    ['an unknown action', ['logs', 'web', '--action', 'STRAT'], {}, /It must be one of CREATE, CONFIRM/],
   ])('ends with exit code 2, its place and the remedy: %s', async (_, words, env, told) => {
     const { code, stderr } = await run(words, env);
     expect(stderr).toMatch(told);
@@ -85,7 +85,7 @@ describe('a wrong setting', () => {
     expect(await run(['list'], { TEMPORAL_TLS: 'true' })).toMatchObject({
       code: 5,
       stderr: expect.stringMatching(
-        /^error: No Temporal server answers at [^ ]+: what listens there does not speak TLS, which is configured\..*\nnext: heddle config show\n$/,
+        /^error: No Temporal server answers at [^ ]+: TLS is configured, but the service there does not support it\..*\nnext: heddle config show\n$/,
       ),
     });
   });

@@ -68,7 +68,7 @@ describe('plugins from scratch', () => {
   it('refuses a name that is taken or invalid', async () => {
     expect(await heddle('plugin', 'new', 'provider', 'my-cloud')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('is there already'),
+      stderr: expect.stringContaining('already exists'),
     });
     expect(await heddle('plugin', 'new', 'provider', '../x')).toMatchObject({
       code: 2,
@@ -276,7 +276,7 @@ describe('plugins from scratch', () => {
         '--config',
         config,
       ),
-    ).toMatchObject({ code: 2, stderr: expect.stringContaining('it is one of CREATE') });
+    ).toMatchObject({ code: 2, stderr: expect.stringContaining('it must be one of CREATE') });
     expect(await heddle('plugins', 'run', 'my-cloud', 'absent.json', '--config', config)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('cannot be read as a task'),

@@ -82,7 +82,7 @@ describe('a cluster that another build has continued in its own way', () => {
     expect(listed.stdout).toMatch(/web +\w+, stuck/);
     expect(listed.stdout).toContain('heddle recover web');
     expect(await heddle('status', 'web')).toMatchObject({
-      stdout: expect.stringContaining('stuck: cluster/web cannot be carried on'),
+      stdout: expect.stringContaining('stuck: cluster/web cannot continue'),
       stderr: expect.stringContaining('heddle recover web'),
     });
     for (const words of [

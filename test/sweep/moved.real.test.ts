@@ -137,7 +137,7 @@ describe('what was moved to another namespace', () => {
     const records = await from.client.images.export('kept');
     await expect(from.client.images.restore(records)).rejects.toMatchObject({
       code: 'Refused',
-      message: expect.stringContaining('there is image kept already') as string,
+      message: expect.stringContaining('image kept already exists') as string,
     });
     await from.client.images.cancelExport('kept');
     await from.client.images.delete('kept');

@@ -90,11 +90,11 @@ describe('the README', () => {
       deletion = '',
     ] = outputs;
     expect(plan).toContain('6 nodes to create');
-    expect(apply).toContain('is as its spec says');
+    expect(apply).toContain('matches its file: ');
     expect(status).toMatch(/lb-1 +ready/);
     expect(uptime).toContain('load average');
     expect(logs).toContain('the balancer answers at');
-    expect(restart).toMatch(/cluster web: restart app: \d+ tasks done/);
+    expect(restart).toMatch(/cluster web: restart app: \d+ tasks in/);
     expect(exec.match(/load average/g)).toHaveLength(6);
     expect(deletion).toContain('web');
   });

@@ -30,7 +30,7 @@ describe('workers of one installation', () => {
   it('with different configurations are reported by doctor, plan and the one that starts', async () => {
     const file = write('same', 'local');
     expect(await json('plan', file)).toMatchObject({ warnings: [] });
-    expect((await run('doctor')).stdout).toContain('all workers have the same');
+    expect((await run('doctor')).stdout).toContain('all workers have the same configuration');
     other = await startStack({
       temporalAddress: inject('temporalAddress'),
       distPath: inject('distPath'),

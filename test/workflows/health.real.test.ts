@@ -98,9 +98,9 @@ describe('the check of a service', () => {
     expect(later?.health?.['web']?.why).toMatch(/takes no connection/);
     expect(
       later?.services.map((service) => withHealth(service, later.health?.[service], Date.now())),
-    ).toContainEqual(expect.stringMatching(/^web \(not well, [\d.]+ s ago\)$/));
+    ).toContainEqual(expect.stringMatching(/^web \(unhealthy, [\d.]+ s ago\)$/));
     expect(healthLines(later === undefined ? [] : [later], Date.now()).join('\n')).toContain(
-      'file on app-1 is not well: exit code 3: no well here',
+      'file on app-1 is unhealthy: exit code 3: no well here',
     );
 
     const stop = await stack.client.operate('checked', { kind: 'stop', services: [] });

@@ -106,7 +106,7 @@ describe('a plugin that is changed during an operation', () => {
     const registered = (await client.status('edited')).plugins;
     const { stdout } = await run('doctor');
     expect(stdout).toMatch(/^warn +loaded plugins/m);
-    expect(stdout).toContain(`worker ${worker.pid}@${hostname()} runs earlier files of automator steps`);
+    expect(stdout).toContain(`worker ${worker.pid}@${hostname()} runs older files of automator steps`);
     expect(stdout).toContain(`next: kill ${worker.pid}`);
 
     await worker.stop();

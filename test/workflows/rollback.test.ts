@@ -137,7 +137,7 @@ describe('a rollback', () => {
     expect(nextSteps(status, Date.now()).map(({ command }) => command)).not.toContain(
       'heddle rollback first',
     );
-    await expect(stack.client.preview('first', { kind: 'rollback' })).rejects.toThrow(/no earlier spec/);
+    await expect(stack.client.preview('first', { kind: 'rollback' })).rejects.toThrow(/no previous spec/);
     await expect(stack.client.operate('first', { kind: 'rollback' })).rejects.toThrow(/no earlier spec/);
     expect(await machinesOf('first')).toEqual(before);
   });

@@ -4,7 +4,7 @@ import { withSession, type Session } from '../session.js';
 import type { ServerOptions } from '../configuration.js';
 import { messageOf } from '../report-error.js';
 
-/** What uses an account, such as `cluster web`. What may use it is named too, and why that is unknown. */
+/** What uses an account, such as `cluster web`. Uncertain users are included, with the reason. */
 async function accountUsers(
   { client, temporal }: Pick<Session, 'client' | 'temporal'>,
   account: string,
@@ -44,6 +44,6 @@ export async function describeUsers(options: ServerOptions, account: string): Pr
     const shown = users.slice(0, 20).join(', ');
     return `${shown}${users.length > 20 ? ` and ${users.length - 20} more` : ''} ${users.length === 1 ? 'uses' : 'use'} it: delete what uses it first, or move it to another account.`;
   } catch (error) {
-    return `Whether anything uses it is not known: ${messageOf(error)}`;
+    return `It is unknown whether anything uses it: ${messageOf(error)}`;
   }
 }

@@ -24,7 +24,7 @@ export interface AddOptions extends AccountOptions {
   readonly replace?: boolean;
 }
 
-/** Adds a provider account to heddle.yaml; on a terminal it asks for the fields that are not given. */
+/** Adds a provider account to heddle.yaml; prompts for missing fields on a terminal. */
 export const add = localVerb(
   async (name: string, options: AddOptions) => {
     const workspace = await openWorkspace(options);
@@ -44,7 +44,7 @@ export const add = localVerb(
   },
 );
 
-/** Checks everything but the fields, before these are asked for. */
+/** Checks everything except the fields before prompting for these. */
 function prepare(
   workspace: Workspace,
   name: string,
@@ -57,7 +57,7 @@ function prepare(
         type,
         workspace.descriptors.map((one) => one.name),
       ) ?? '';
-    throw new CliError('NotFound', `there is no provider plugin ${JSON.stringify(type)}. ${near}`.trim(), {
+    throw new CliError('NotFound', `provider plugin ${JSON.stringify(type)} does not exist. ${near}`.trim(), {
       next: 'heddle plugins',
     });
   }
@@ -69,18 +69,18 @@ function prepare(
     if (parsed?.success === false)
       throw new CliError(
         'Usage',
-        `${what}: ${JSON.stringify(text)} is no valid name. ${parsed.error.issues[0]?.message ?? ''}`,
+        `${what}: ${JSON.stringify(text)} is not a valid name. ${parsed.error.issues[0]?.message ?? ''}`,
       );
   }
   if (secretsFrom !== undefined && secretsFrom !== '-')
     throw new CliError(
       'Usage',
-      `--secrets-from reads standard input alone: say --secrets-from - <${secretsFrom}`,
+      `--secrets-from reads only standard input: use --secrets-from - <${secretsFrom}`,
     );
   if (secretsFrom !== undefined && process.stdin.isTTY)
     throw new CliError(
       'Usage',
-      '--secrets-from - is for pipes: without it you are asked, and what you type is not shown',
+      '--secrets-from - requires a pipe; without this option, heddle prompts for the secrets and does not show them',
     );
   refuseTaken({ file: workspace.file, providers: workspace.config.providers }, name, replace);
   return descriptor;
@@ -92,7 +92,7 @@ async function gatherFields(
 ): Promise<JsonObject> {
   const given = fieldsOfArguments(descriptor, field ?? []);
   const problems = checkSome(descriptor, given);
-  if (hasErrors(problems)) throw new ProblemsError('These fields cannot be taken:', problems);
+  if (hasErrors(problems)) throw new ProblemsError('These fields are not valid:', problems);
   if (secretsFrom !== undefined) return merge(given, fieldsOfLines(descriptor, await readAll(process.stdin)));
   const terminal = json ? undefined : openTerminal();
   if (terminal === undefined) return given;

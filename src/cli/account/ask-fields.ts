@@ -26,9 +26,7 @@ export async function askFields(
     declared.filter(([key]) => fields[key] === undefined && key !== 'insecure');
   if (open().length === 0) return fields;
   terminal.say(`${descriptor.name}: ${cleanLine(descriptor.description)}`);
-  terminal.say(
-    `Enter leaves a field out. ${referenceForms} is a reference; a secret that is typed is not shown.`,
-  );
+  terminal.say(`Press Enter to skip a field. ${referenceForms} is a reference; typed secrets are not shown.`);
   const alternatives = describeAlternatives(descriptor);
   if (alternatives !== undefined) terminal.say(alternatives);
   let next = open();
@@ -73,7 +71,7 @@ async function readValue(terminal: Terminal, key: string, field: FieldDeclaratio
   return `${lines.join('\n')}\n`;
 }
 
-/** Whether a field may be what is missing: it is named, or it belongs to one of several sets. */
+/** Whether a field may be missing: it is named, or it belongs to one of several alternative sets. */
 function isNeeded(key: string, { fields }: Descriptor, missing: readonly Problem[]): boolean {
   const isAlternative = fields?.required.admin.some((set) => set.includes(key)) === true;
   return missing.some(({ path: [named] }) => (named === undefined ? isAlternative : named === key));

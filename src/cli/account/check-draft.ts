@@ -16,8 +16,8 @@ export interface AccountDraft {
 }
 
 /**
- * Everything that is wrong with a draft, by `name`, `type`, `site`, `fields.<key>`; `fields` where several
- * are meant.
+ * All problems of a draft, by `name`, `type`, `site`, `fields.<key>`; `fields` for a problem of several
+ * fields.
  */
 export function checkDraft(
   { descriptors }: Pick<Workspace, 'descriptors'>,
@@ -31,7 +31,7 @@ export function checkDraft(
   ];
 }
 
-/** Everything that is wrong with the fields of an account or automator, by `fields.<key>`. */
+/** All problems of the fields of an account or automator, by `fields.<key>`. */
 export function checkValues(descriptor: Descriptor, fields: JsonObject): readonly Problem[] {
   return [
     ...checkFields(descriptor, 'admin', fields, ['fields']).problems,
@@ -40,8 +40,8 @@ export function checkValues(descriptor: Descriptor, fields: JsonObject): readonl
 }
 
 /**
- * The problem with the value of one field, independent of the others; but `insecure: true` allows unencrypted
- * addresses.
+ * The problem with the value of one field, regardless of the others, except that `insecure: true` allows
+ * unencrypted addresses.
  */
 export function checkField(
   key: string,
@@ -60,7 +60,7 @@ export function checkField(
   return [...checkGiven(alone, 'admin', values, []).problems, ...checkSecrets(alone, values)];
 }
 
-/** What is wrong with values of which more are to come. */
+/** The problems of an incomplete set of values. */
 export function checkSome(descriptor: Descriptor, fields: JsonObject): readonly Problem[] {
   if (descriptor.fields === undefined) return [];
   return [
@@ -75,20 +75,20 @@ export function declaredFields({
   return Object.entries(fields?.admin ?? {});
 }
 
-/** As long as a worker reads from a file. */
+/** The longest file that a worker reads. */
 const longestSecret = 64 * 1024 - 1;
 
 function checkName(path: Path, name: string): readonly Problem[] {
   const parsed = simpleNameSchema.safeParse(name);
   return parsed.success
     ? []
-    : [errorAt(path, `${JSON.stringify(name)} is no valid name`, parsed.error.issues[0]?.message)];
+    : [errorAt(path, `${JSON.stringify(name)} is not a valid name`, parsed.error.issues[0]?.message)];
 }
 
 function noType(type: string, descriptors: readonly Descriptor[]): Problem {
   return errorAt(
     ['type'],
-    `there is no provider plugin ${JSON.stringify(type)}`,
+    `provider plugin ${JSON.stringify(type)} does not exist`,
     suggest(
       type,
       descriptors.map(({ name }) => name),
@@ -96,7 +96,7 @@ function noType(type: string, descriptors: readonly Descriptor[]): Problem {
   );
 }
 
-/** A secret is stored in a file, so it must be a text. */
+/** Secrets are stored in files, so they must be text. */
 function checkSecrets(descriptor: Pick<Descriptor, 'fields'>, fields: JsonObject): readonly Problem[] {
   return declaredFields(descriptor).flatMap(([key, field]) => {
     const value = fields[key];
@@ -105,7 +105,7 @@ function checkSecrets(descriptor: Pick<Descriptor, 'fields'>, fields: JsonObject
       return [
         errorAt(
           ['fields', key],
-          'is a secret that is no text, which is not stored here',
+          'is a secret that is not text, so it cannot be stored',
           'Write it into heddle.yaml by hand.',
         ),
       ];

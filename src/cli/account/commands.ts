@@ -3,39 +3,39 @@ import { parseGiven } from './given-texts.js';
 
 const fileOption = option(
   '--file <file>',
-  'heddle.yaml to change; made where it is missing (default: the one that is used)',
+  'heddle.yaml to change; created if missing (default: the one in use)',
 );
 
 export const accountCommands: CommandDefinition = command('provider', 'provider accounts in heddle.yaml', {
-  more: ': what machines are asked from',
+  more: ', which supply machines',
   commands: [
-    command('add <name>', 'add an account; on a terminal it asks for the fields that are not given', {
+    command('add <name>', 'add an account; prompts for missing fields on a terminal', {
       options: [
         fileOption,
-        option('--type <type>', 'the provider plugin; heddle plugins lists them').makeOptionMandatory(),
+        option('--type <type>', 'the provider plugin; see heddle plugins').makeOptionMandatory(),
         option(
           '--field <key=value>',
-          "an administrators' field; may be repeated. A secret only as a reference: key=env:NAME",
+          "an administrators' field; may be repeated. A secret must be a reference: key=env:NAME",
           { parse: parseGiven },
         ),
         option(
           '--secrets-from <->',
-          '-: read secrets from standard input, lines of key=value; they are stored in files of mode 0600',
+          '-: read secrets from standard input as lines of key=value, and store them in files of mode 0600',
         ),
         option('--site <site>', "the site whose workers reach its machines (default: each worker's own)"),
-        option('--replace', 'write an account anew that is there already'),
+        option('--replace', 'replace an existing account'),
       ],
       needs: 'configuration',
       json: ['provider-add'],
       load: async () => (await import('./add.js')).add,
     }),
-    command('list', 'list the accounts, without what is secret', {
+    command('list', 'list the accounts, without secrets', {
       options: [fileOption],
       needs: 'configuration',
       json: ['providers'],
       load: async () => (await import('./list.js')).list,
     }),
-    command('test <name>', 'ask the provider of an account for its machines, or for its quota', {
+    command('test <name>', 'test an account: list its machines, or read its quota', {
       options: [fileOption],
       needs: 'configuration',
       json: ['provider-test'],

@@ -46,8 +46,8 @@ export function parseFieldText(field: FieldDeclaration | undefined, typed: strin
 }
 
 /**
- * Whether others must not see it: what the plugin says is secret, and a private key in any field. References
- * may be seen.
+ * Whether a value must be hidden: fields that the plugin declares secret, and private keys in any field.
+ * References may be shown.
  */
 export function isPlainSecret(field: FieldDeclaration | undefined, value: Json | undefined): boolean {
   if (value === undefined || isReference(value)) return false;
@@ -79,7 +79,7 @@ function parseNumber(text: string): Json {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : text;
 }
 
-/** YAML, of which JSON is a part. */
+/** YAML, a superset of JSON. */
 function parseYaml(text: string): Json {
   const reading = readYaml(text, 'the value', { bytes: 64 * 1024, depth: 32 });
   return reading.ok ? reading.value : text;

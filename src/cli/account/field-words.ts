@@ -6,7 +6,7 @@ import { isPlainSecret } from './field-text.js';
 
 /** For plugins that do not declare their fields. */
 export const noFieldsDeclared =
-  'This plugin does not declare its fields: write those that it needs under fields in heddle.yaml, or give them by --field key=value.';
+  'This plugin does not declare its fields: set those that it needs under fields in heddle.yaml, or with --field key=value.';
 
 /** `required`, `optional`, `one of several`, or what requires it. */
 export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>): string {
@@ -17,7 +17,7 @@ export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>
   return condition === undefined ? 'optional' : `required when ${describeCondition(condition)}`;
 }
 
-/** The sets of fields of which one is needed; undefined where there is no choice. */
+/** The alternative sets of fields, one of which is required; undefined without a choice. */
 export function describeAlternatives({ fields }: Pick<Descriptor, 'fields'>): string | undefined {
   const sets = fields?.required.admin ?? [];
   if (sets.length < 2) return undefined;
@@ -28,10 +28,10 @@ export function describeAlternatives({ fields }: Pick<Descriptor, 'fields'>): st
 export function describeKind(field: FieldDeclaration): string {
   const { type, options, secret, default: fallback } = field;
   const kind = options === undefined ? kinds[type] : `one of ${options.join(', ')}`;
-  return `${[kind, ...describeConstraints(field)].join(', ')}${secret === true ? ', secret' : ''}${fallback === undefined ? '' : `; ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} unless given`}`;
+  return `${[kind, ...describeConstraints(field)].join(', ')}${secret === true ? ', secret' : ''}${fallback === undefined ? '' : `; default: ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)}`}`;
 }
 
-/** Fields of an account for people. Where the plugin does not say which are secret, any may be. */
+/** Fields of an account as text. If the plugin does not declare which are secret, any may be. */
 export function hideSecrets(
   descriptor: Pick<Descriptor, 'fields'> | undefined,
   fields: JsonObject,
@@ -56,8 +56,8 @@ export function describeFields(fields: JsonObject): string {
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
   string: 'a line of text',
-  text: 'a text',
-  url: 'an address such as https://cloud.example.com',
+  text: 'text',
+  url: 'a URL such as https://cloud.example.com',
   number: 'a number',
   integer: 'a whole number',
   boolean: 'true or false',

@@ -15,8 +15,8 @@ export function fieldsOfArguments(descriptor: Descriptor, given: GivenTexts): Js
     if (!isPlainSecret(descriptor.fields?.admin[key], value)) continue;
     throw new CliError(
       'Usage',
-      `--field ${key}: a secret must not stand in a command line, where others can see it. Give a reference: --field ${key}=REFERENCE, one of ` +
-        `${referenceForms}; or write ${key}=VALUE to standard input with --secrets-from -; or leave it out on a terminal and be asked.`,
+      `--field ${key}: a secret must not be on the command line, where other users can see it. Give a reference, --field ${key}=REFERENCE, one of ` +
+        `${referenceForms}; or pass ${key}=VALUE on standard input with --secrets-from -; or omit the field on a terminal to be prompted.`,
       { next: 'heddle provider add --help' },
     );
   }
@@ -31,7 +31,7 @@ export function fieldsOfLines(descriptor: Descriptor, text: string): JsonObject 
     if (pair === undefined)
       throw new CliError(
         'Usage',
-        `line ${index + 1} of standard input is not key=value. A secret of several lines is given as a reference: --field key=file:PATH`,
+        `line ${index + 1} of standard input is not key=value. Give a secret of several lines as a reference: --field key=file:PATH`,
       );
     return [pair];
   });

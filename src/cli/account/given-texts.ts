@@ -6,7 +6,7 @@ export type GivenTexts = readonly (readonly [key: string, text: string])[];
 /** Of --field; may be given more than once. */
 export function parseGiven(text: string, before: GivenTexts | undefined): GivenTexts {
   const pair = splitPair(text);
-  if (pair === undefined) throw new InvalidArgumentError('It is key=value.');
+  if (pair === undefined) throw new InvalidArgumentError('It must be key=value.');
   return [...(before ?? []), pair];
 }
 

@@ -49,7 +49,7 @@ export const remove = localVerb(
     const { describeUsers } = await import('./account-users.js');
     const users = options.yes === true ? '' : `${await describeUsers({ config: config.file }, name)} `;
     await confirm(
-      `Remove provider ${name} from ${file}? ${users}Clusters that have machines of it can then neither be changed nor deleted.`,
+      `Remove provider ${name} from ${file}? ${users}Clusters with machines of this account can then be neither changed nor deleted.`,
       options,
     );
     return { provider: name, file, removed: removeSettings(workspace, { section: 'providers', name }) };

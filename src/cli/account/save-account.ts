@@ -26,15 +26,13 @@ export interface SavedAccount {
   readonly stored: readonly string[];
 }
 
-/** What workers must do about a change, in words for people. */
-export const whenItCounts =
-  'Workers that run with this heddle.yaml take it over within seconds; their logs say so.';
+/** When a change takes effect. */
+export const whenItCounts = 'Running workers apply this heddle.yaml within seconds, and log it.';
 
 /**
- * Checks an account and writes it: its secrets into files, the rest into heddle.yaml. Everything is checked,
- * and written beside its place, before anything is changed.
- * @throws ProblemsError with everything that is wrong; CliError Refused where the name is taken, unless it is
- * to be replaced.
+ * Checks an account and writes it: its secrets into files, the rest into heddle.yaml. Everything is
+ * checked, and written next to its destination, before anything is changed.
+ * @throws ProblemsError with all problems; CliError Refused if the name is taken and `replace` is not set.
  */
 export function addAccount(
   workspace: Workspace,
@@ -74,7 +72,7 @@ export function saveAutomator(
 
 interface Writing {
   readonly descriptor: Descriptor | undefined;
-  /** Refuses what the file says now. */
+  /** Refuses a conflict with the present content of the file. */
   readonly check: (config: WrittenConfig) => void;
   /** Returns the text of heddle.yaml with the fields. */
   readonly write: (text: string, fields: JsonObject) => string;
@@ -146,7 +144,7 @@ export function removeSettings(workspace: Workspace, entry: SettingsEntry): read
   return stored;
 }
 
-/** The accounts of a heddle.yaml, as they were when it was read. */
+/** The accounts of a heddle.yaml, as it was read. */
 export interface Accounts {
   readonly file: string;
   readonly providers: Readonly<Record<string, HasFields>>;
@@ -173,8 +171,8 @@ function findEntry(
 ): HasFields {
   const entry = Object.hasOwn(entries, name) ? entries[name] : undefined;
   if (entry !== undefined) return entry;
-  const what = section === 'providers' ? 'is no provider account' : 'are no settings of automator';
-  throw new CliError('NotFound', `there ${what} ${JSON.stringify(name)} in ${file}`, {
+  const what = section === 'providers' ? 'provider account' : 'settings of automator';
+  throw new CliError('NotFound', `${file} has no ${what} ${JSON.stringify(name)}`, {
     next: section === 'providers' ? 'heddle provider list' : 'heddle config show',
   });
 }
@@ -184,12 +182,12 @@ export function refuseTaken({ file, providers }: Accounts, name: string, replace
   if (replace || !Object.hasOwn(providers, name)) return;
   throw new CliError(
     'Refused',
-    `there is a provider account ${JSON.stringify(name)} in ${file} already. Choose another name, or say --replace to write it anew.`,
+    `provider account ${JSON.stringify(name)} already exists in ${file}. Choose another name, or pass --replace to replace it.`,
     { next: 'heddle provider list' },
   );
 }
 
-/** What the file says now: another process may have changed it during the questions. */
+/** The present content of the file: another process may have changed it during the prompts. */
 function configIn(text: string, file: string): WrittenConfig {
   const reading = readConfigFile(text, file);
   if (!reading.ok) throw new ProblemsError('The configuration cannot be used:', reading.problems);
@@ -206,10 +204,10 @@ function readFile(file: string): string {
 /** Refuses when another process has changed the file since it was read. */
 function refuseChanged(file: string, before: string): void {
   if (readFile(file) !== before)
-    throw new CliError('Refused', `${file} was changed meanwhile, and is left as it is now. Try again.`);
+    throw new CliError('Refused', `another process changed ${file}, so nothing was written. Try again.`);
 }
 
-/** All files are written beside their places first: where one cannot be, none is changed. */
+/** Writes all files next to their destinations first; if one cannot be written, none is changed. */
 function commitAll(check: () => void, stage: () => Iterable<StagedFile>, onFailure: () => void): void {
   const staged: StagedFile[] = [];
   try {

@@ -26,7 +26,7 @@ export interface SecretFolder {
   readonly account: string;
 }
 
-/** What heddle.yaml says in place of a secret that is kept here. */
+/** The reference in heddle.yaml to a secret that is stored here. */
 export function secretReference(place: SecretFolder, key: string): { readonly secret: string } {
   return { secret: `file:${join(folderOf(place), key)}` };
 }
@@ -61,22 +61,22 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Not there, or something else is in it.
+    // It does not exist, or is not empty.
   }
 }
 
-/** A file that is written whole beside its place, and not there yet. */
+/** A complete file next to its destination, not yet moved there. */
 export interface StagedFile {
   readonly path: string;
   /** Moves it into place, replacing an existing file. */
   commit(): void;
-  /** Leaves nothing, also after a commit that failed. */
+  /** Cleans up, also after a failed commit. */
   discard(): void;
 }
 
 /**
- * Keeps mode and owner of the file that it will replace; a new one is its owner's alone.
- * @throws CliError Refused where it cannot be written.
+ * Keeps mode and owner of the file that it replaces; a new file is accessible only to its owner.
+ * @throws CliError Refused if it cannot be written.
  */
 export function stageFile(path: string, text: string): StagedFile {
   const temporary = join(

@@ -21,11 +21,11 @@ export interface AccountTest {
  */
 export async function testAccount({ config }: Pick<Workspace, 'config'>, name: string): Promise<AccountTest> {
   const account = config.providers[name];
-  if (account === undefined) return { works: false, says: `there is no account ${name}` };
+  if (account === undefined) return { works: false, says: `account ${name} does not exist` };
   if (account.site !== config.site)
     return {
       works: false,
-      says: `Only workers of the site ${account.site} reach this provider, and this computer is of the site ${config.site}. Test it there.`,
+      says: `Only workers of site ${account.site} reach this provider, and this computer belongs to site ${config.site}. Run the test at site ${account.site}.`,
     };
   const { pluginFolders: folders, programs, environment } = config;
   const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
@@ -66,11 +66,11 @@ async function ask(
     }
     if (has('quota')) {
       await provider.quota?.({ flavors: [] });
-      return { works: true, says: 'The provider accepted the account and told its quota.' };
+      return { works: true, says: 'The provider accepted the account and returned its quota.' };
     }
     return {
       works: true,
-      says: `The fields are valid and the secrets can be read. Provider type ${plugin.descriptor.name} cannot be asked anything without making a machine.`,
+      says: `The fields are valid and the secrets can be read. Provider type ${plugin.descriptor.name} has no call that can be tested without creating a machine.`,
     };
   });
 }

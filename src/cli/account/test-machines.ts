@@ -8,9 +8,9 @@ import { probe } from '../../ssh/probe.js';
 import { findTarget } from '../login.js';
 import { callInTime, contextOf, resolveFields } from '../provider-call.js';
 
-/** Machines that are tried at once. */
+/** Machines that are tested concurrently. */
 const atOnce = 20;
-/** Failures that are worth reading. */
+/** Failures that are shown. */
 const mostShown = 20;
 
 interface TestedAccount {
@@ -65,12 +65,12 @@ async function tryMachine(tested: TestedAccount, machine: string): Promise<strin
   if (plugin.abilities.includes('powerStatus')) {
     const reading = await call(async (provider) => provider.powerStatus?.(input));
     return reading?.power === 'unknown'
-      ? (reading.why ?? 'its controller does not say its power')
+      ? (reading.why ?? 'its controller does not report its power state')
       : undefined;
   }
   if (plugin.abilities.includes('reach')) {
     const reached = await call(async (provider) => provider.reach?.(input));
-    return reached?.is === 'yes' ? undefined : (reached?.why ?? 'it takes no orders now');
+    return reached?.is === 'yes' ? undefined : (reached?.why ?? 'it accepts no requests now');
   }
   const { result = {} } = (await call((provider) => provider.confirm(input))) ?? {};
   if (account.hostKeys === 'provided' && result['ssh-host-key'] === undefined)

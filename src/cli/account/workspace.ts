@@ -6,14 +6,14 @@ import type { Descriptor } from '../../schema/descriptor.js';
 import type { CommonOptions } from '../configuration.js';
 
 export interface AccountOptions extends CommonOptions {
-  /** The heddle.yaml to read and change; need not be there yet. */
+  /** The heddle.yaml to read and change; it need not exist yet. */
   readonly file?: string;
 }
 
-/** Where accounts are kept, and the plugins that they may be of. */
+/** The file with the accounts, and their possible plugins. */
 export interface Workspace {
   readonly config: Config;
-  /** The heddle.yaml, there or not; where it is a link, what the link leads to. */
+  /** The heddle.yaml, which need not exist; for a link, its target. */
   readonly file: string;
   /** Providers, in the order of their names. */
   readonly descriptors: readonly Descriptor[];
@@ -38,7 +38,7 @@ export async function openWorkspace(options: AccountOptions): Promise<Workspace>
   };
 }
 
-/** A file that is not there yet keeps its name. */
+/** A file that does not exist yet keeps its name. */
 function followLinks(file: string): string {
   try {
     return realpathSync(file);

@@ -5,7 +5,7 @@ import type { WrittenConfig } from '../../schema/config.js';
 import { readConfigFile } from '../../schema/read-config.js';
 import { CliError } from '../errors.js';
 
-/** What heddle.yaml says of an account that is written here. */
+/** An account's entry in heddle.yaml. */
 export interface WrittenAccount {
   readonly type: string;
   readonly site?: string;
@@ -56,7 +56,7 @@ function putEntry(
 export function dropEntry(text: string, place: SettingsEntry): string {
   return edit(text, place, (entries) => {
     entries.delete(place.name);
-    // In braces an empty mapping says that none is meant; else the key would have no value.
+    // Without braces, the key of an empty mapping would have no value.
     if (entries.items.length === 0) entries.flow = true;
   });
 }
@@ -84,13 +84,13 @@ function entriesOf(document: Document, section: SettingsEntry['section']): YAMLM
     if (found.items.length === 0) found.flow = false;
     return found;
   }
-  if (found !== undefined) throw new Error(`${section} is written in a way that is not changed here`);
+  if (found !== undefined) throw new Error(`${section} has a form that cannot be edited here`);
   const made = new YAMLMap(document.schema);
   document.set(section, made);
   return made;
 }
 
-/** A file with comments only: they stay above the new text. */
+/** A file with only comments: they stay above the new text. */
 function keepComments(document: Document): void {
   document.contents = new YAMLMap(document.schema);
   const { comment } = document;
@@ -123,7 +123,7 @@ function attempt(name: string, write: () => string): string {
   }
 }
 
-/** What is written is read again: nothing but the one entry may say anything else than before. */
+/** Reads the result again: only the one entry may have changed. */
 function refuseOtherChanges(before: string, after: string, place: SettingsEntry): void {
   const [old, fresh] = [readConfigFile(before, 'before'), readConfigFile(after, 'after')];
   if (!fresh.ok) throw refusal(place.name, fresh.problems.map(({ wrong }) => wrong).join('; '));
@@ -139,7 +139,7 @@ function withoutEntry(config: WrittenConfig, { section, name }: SettingsEntry): 
 function refusal(name: string, reason: string, cause?: unknown): CliError {
   return new CliError(
     'Refused',
-    `heddle.yaml is not changed, because ${name} cannot be written into it: ${reason}. Change it by hand.`,
+    `heddle.yaml was not changed, because ${name} cannot be written into it: ${reason}. Change it by hand.`,
     { cause },
   );
 }

@@ -57,8 +57,8 @@ function setVerb<Args extends unknown[]>(
       print: (output, record, ...[name]) =>
         output.line(
           record.set === undefined
-            ? `resource ${name}: no version is set; clusters that use one keep it, and none can begin to`
-            : `resource ${name}: version ${record.set} is set; clusters take it with their next apply`,
+            ? `resource ${name}: no version is set; clusters keep the versions in use, and no cluster can start to use it`
+            : `resource ${name}: version ${record.set} is set; clusters use it from their next apply`,
         ),
     },
   );

@@ -9,7 +9,7 @@ import {
   type CommandDefinition,
 } from '../command.js';
 
-const wanted = 'It is the number of a version, as heddle resource list NAME shows them.';
+const wanted = 'It must be the number of a version; see heddle resource list NAME.';
 const parseNumber = wholeNumber(wanted, 1, 999_999_999);
 
 /** Scripts, cookbooks and other files that plugins use. */
@@ -58,7 +58,7 @@ export const artifactCommands: CommandDefinition = command(
         {
           options: [
             option('--older-than <time>', 'only versions older than this (default: 7d)', {
-              parse: parser('It is a time such as 12h or 7d.', (text) =>
+              parse: parser('It must be a duration such as 12h or 7d.', (text) =>
                 text === '0' ? 0 : parseDuration(text),
               ),
             }),

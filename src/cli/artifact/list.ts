@@ -33,7 +33,7 @@ const listAll = verb(({ client }, _options: ServerOptions) => client.resources.c
           const { version = '-', format = '-', bytes = '-', digest = '-' } = current ?? {};
           return [name, version, versions.length, format, bytes, digest].map(String);
         }),
-    empty: "There are no resources. 'heddle resource put NAME PATH' adds one.",
+    empty: "no resources; run 'heddle resource put NAME PATH' to add one",
   },
 });
 
@@ -58,7 +58,7 @@ const listVersions = verb(
 export function recordOf(catalogue: Catalogue, name: string): ResourceRecord {
   const record = Object.hasOwn(catalogue, name) ? catalogue[name] : undefined;
   if (record !== undefined) return record;
-  throw new CliError('NotFound', `there is no resource ${name}`, { next: 'heddle resource list' });
+  throw new CliError('NotFound', `resource ${name} does not exist`, { next: 'heddle resource list' });
 }
 
 function markOf({ set, before }: ResourceRecord, { version }: ResourceVersion): string {
@@ -81,8 +81,7 @@ export const get = verb(
       throw new CliError('NotFound', `resource ${name} has no version ${version ?? 'that is set'}`, {
         next: `heddle resource list ${name}`,
       });
-    if (existsSync(path))
-      throw new CliError('Refused', `${path} is there already; name a place that is free`);
+    if (existsSync(path)) throw new CliError('Refused', `${path} already exists; choose another path`);
     const bytes = await resources.read(pinned.digest);
     await mkdir(dirname(resolve(path)), { recursive: true });
     if (pinned.format === 'file') await writeFile(path, bytes, { flag: 'wx', mode: 0o600 });

@@ -32,7 +32,7 @@ const putContent = verb(
       output.line(`resource ${name}: version ${version}, ${format} of ${bytes} bytes, ${digest}`);
       output.line(
         set === version
-          ? 'It is set: clusters take it with their next apply.'
+          ? 'It is set: clusters use it from their next apply.'
           : `${set === null ? 'None' : `Version ${set}`} is set. To change that:  heddle resource set ${name} ${version}`,
       );
     },
@@ -45,9 +45,9 @@ export interface PackedContent {
 }
 
 /**
- * A folder or a tar archive as an archive, any other file as it is; - reads a file from standard input. An
- * archive is packed anew, so that the same files give the same content.
- * @throws CliError Invalid, naming what cannot be taken.
+ * Reads a folder or a tar archive as an archive, and any other file unchanged; - reads a file from standard
+ * input. Archives are repacked, so that the same files give the same content.
+ * @throws CliError Invalid, naming what cannot be stored.
  */
 export async function readContent(path: string): Promise<PackedContent> {
   try {
@@ -77,7 +77,7 @@ async function readAll(stream: AsyncIterable<unknown>, name: string): Promise<Ui
     if (bytes > archiveLimits.bytes)
       throw new CliError(
         'Invalid',
-        `${name} is larger than ${archiveLimits.bytes} bytes, the most that a resource can have; keep it where nodes can download it`,
+        `${name} is larger than ${archiveLimits.bytes} bytes, the maximum size of a resource; store it where nodes can download it`,
       );
     chunks.push(piece);
   }
@@ -87,6 +87,6 @@ async function readAll(stream: AsyncIterable<unknown>, name: string): Promise<Ui
 function fitting(archive: Uint8Array): Uint8Array {
   if (archive.length <= archiveLimits.bytes) return archive;
   throw new ArchiveError(
-    `has ${archive.length} bytes as an archive; ${archiveLimits.bytes} is the most that a resource can have; keep it where nodes can download it`,
+    `has ${archive.length} bytes as an archive; the maximum size of a resource is ${archiveLimits.bytes} bytes; store it where nodes can download it`,
   );
 }

@@ -6,7 +6,7 @@ import { PoolClient } from '../../client/pool/pool-client.js';
 import { createProgram } from '../program.js';
 import { candidatesFor, type Candidates } from './candidates.js';
 
-/** A shell that waits longer for names is no help. */
+/** A longer wait would make completion useless. */
 const patienceMs = 5_000;
 
 /** Tells the shell to complete names of files. */
@@ -26,7 +26,7 @@ export async function complete(words: readonly string[]): Promise<number> {
   for (const word of found)
     if (candidates.is === 'files' || `${stem}${word}`.startsWith(current))
       process.stdout.write(`${candidates.is === 'files' ? '' : stem}${word}\n`);
-  // A query that has no answer yet must not hold the prompt.
+  // A pending query must not block the prompt.
   process.exit(exitCodes.ok);
 }
 

@@ -29,7 +29,7 @@ export const build = verb(
     document: (made, name) => ({ image: { name }, build: made }),
     print: (output, { number, startedAt, endedAt = startedAt, sizeMb }, name) => {
       if (startedAt === undefined || endedAt === undefined) {
-        output.line(`image ${name}: build ${number} is asked for`);
+        output.line(`image ${name}: build ${number} is requested`);
         output.line(`next: heddle image show ${name}`);
         return;
       }
@@ -52,9 +52,9 @@ function showSteps(output: Output, from: number): (view: ImageView) => void {
     if (paused !== undefined)
       show('paused', `it is paused (${paused.why}); the request stays until heddle image resume ${name}`);
     for (const { number, state, step, why } of builds.filter((one) => one.number >= from).toReversed()) {
-      const hint = step === waitsForBuilder ? '; heddle builder start, where none runs' : '';
+      const hint = step === waitsForBuilder ? "; run 'heddle builder start' if none is running" : '';
       if (step !== undefined) show(`${number} ${step}`, `build ${number}: ${step}${hint}`);
-      if (state === 'failed') show(`${number} failed`, `build ${number} failed: ${why}; it is tried again`);
+      if (state === 'failed') show(`${number} failed`, `build ${number} failed: ${why}; it will be retried`);
     }
   };
 }

@@ -39,7 +39,7 @@ async function startDetached(options: ServerOptions) {
   if (known !== undefined && (await isRunning(known)))
     throw new CliError(
       'Refused',
-      `the builder of ${config.dataFolder} runs already, as process ${known.pid}`,
+      `the builder of ${config.dataFolder} is already running as process ${known.pid}`,
       { next: 'heddle builder stop' },
     );
   const logFile = join(config.dataFolder, 'builder.log');
@@ -69,7 +69,7 @@ async function startDetached(options: ServerOptions) {
     limitMs: startLimitMs,
     isRunning: () => isRunning(record),
   });
-  if (!polls) throw await failure('ask for work', 'heddle builder stop');
+  if (!polls) throw await failure('poll for work', 'heddle builder stop');
   return { builder: { pid: record.pid, site: config.site, log: logFile } };
 }
 
@@ -105,6 +105,6 @@ async function readRecord(config: Config): Promise<ProcessMark | undefined> {
   }
   throw new CliError(
     'Failed',
-    `${recordFile(config)} is not the record of a builder; remove it when none runs`,
+    `${recordFile(config)} is not the record of a builder; remove it if no builder is running`,
   );
 }

@@ -17,7 +17,7 @@ export const cancel = imageVerb(async (images, name) => {
 export const rollBack = imageVerb(async (images, name) => {
   const { build } = await images.rollBack(name);
   const { newest } = await images.show(name);
-  return `build ${build} is being deleted, ${newest === undefined ? 'none' : `build ${newest}`} is offered, and nothing is built\nnext: heddle image resume ${name}`;
+  return `build ${build} is being deleted, ${newest === undefined ? 'none' : `build ${newest}`} is offered, and builds are paused\nnext: heddle image resume ${name}`;
 });
 
 interface PauseOptions extends ServerOptions {
@@ -46,7 +46,7 @@ export const remove = imageVerb(async (images, name, options: RemoveOptions, ses
   const { builds } = await images.show(name);
   if (build !== undefined && !builds.some(({ number }) => number === build)) {
     const next = `heddle image show ${name}`;
-    throw new CliError('NotFound', `image ${name} has no build ${build}; '${next}' shows those it has`, {
+    throw new CliError('NotFound', `image ${name} has no build ${build}; run '${next}' to see its builds`, {
       next,
     });
   }
@@ -95,7 +95,7 @@ const applySpec = verb(({ client }, spec: ImageSpec, _options: ServerOptions) =>
     output.line(`image ${name}: ${unchanged ? 'unchanged' : 'configured'}`);
     if (withdrawn.length > 0)
       output.line(
-        `its uploads at ${withdrawn.join(', ')} are being deleted, as it does not name these accounts any more`,
+        `its uploads at ${withdrawn.join(', ')} are being deleted, because the file no longer names these accounts`,
       );
     if (!unchanged && rebuildAge === undefined) output.line(`next: heddle image build ${name}`);
   },

@@ -13,7 +13,7 @@ const uploadsOption = option('--uploads <account>', 'only uploads to this provid
 const imageWaitOptions = [
   ...waitOptions,
   option('--timeout <duration>', 'wait no longer than this, such as 45m; the work continues', {
-    parse: durationMs('It is a time such as 30s, 10m or 1h30m, of at most 30 days.'),
+    parse: durationMs('It must be a duration such as 30s, 10m or 1h30m, of at most 30 days.'),
   }),
 ];
 
@@ -31,7 +31,7 @@ export const imageCommands: readonly CommandDefinition[] = [
         json: ['image-build'],
         load: async () => (await import('./build.js')).build,
       }),
-      command('upload <name>', 'upload the newest build again where that failed', {
+      command('upload <name>', 'retry the failed uploads of the newest build', {
         options: imageWaitOptions,
         json: ['image-upload'],
         load: async () => (await import('./upload.js')).upload,
@@ -67,7 +67,7 @@ export const imageCommands: readonly CommandDefinition[] = [
       command('delete <name>', 'delete an image with all its builds, or one build', {
         options: [
           option('--build <number>', 'only this build', {
-            parse: wholeNumber('It is the number of a build.', 1, 999_999_999),
+            parse: wholeNumber('It must be the number of a build.', 1, 999_999_999),
           }),
           yesOption,
           ...imageWaitOptions,
@@ -81,7 +81,7 @@ export const imageCommands: readonly CommandDefinition[] = [
         {
           more: ': heddle image export web > web.json',
           options: [
-            option('--cancel', 'let the image go on, if its records were restored nowhere'),
+            option('--cancel', 'resume the image; only if its records were not restored anywhere'),
             yesOption,
           ],
           json: ['image-export'],

@@ -43,7 +43,7 @@ export async function followImage<Result>(
   const timer =
     timeout === undefined
       ? undefined
-      : setTimeout(() => limit.abort(new Error('the time is over')), Math.min(timeout, longestTimerMs));
+      : setTimeout(() => limit.abort(new Error('timed out')), Math.min(timeout, longestTimerMs));
   const ended = new AbortController();
   let view: ImageView | undefined;
   const waits = openWaits(session, name, () => view);
@@ -63,7 +63,7 @@ export async function followImage<Result>(
     const known = await waits();
     throw new CliError(
       'Failed',
-      `${what} did not end within ${formatDuration(timeout ?? 0)}, and goes on: ${known.join('; ') || 'it is under way'}`,
+      `${what} did not end within ${formatDuration(timeout ?? 0)}, and continues: ${known.join('; ') || 'it is in progress'}`,
       { next, cause },
     );
   } finally {

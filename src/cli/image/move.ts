@@ -25,7 +25,7 @@ export const exportImage = verb(
     worker: true,
     print: (output, answer) => {
       const { name } = answer.image;
-      if ('cancelled' in answer) return output.line(`image ${name} goes on`);
+      if ('cancelled' in answer) return output.line(`image ${name} is resumed`);
       output.raw(JSON.stringify(answer));
       output.note(`image ${name} is exported with ${formatCount(answer.builds, 'build')}, and stopped`);
       output.note('next: heddle image restore FILE, with the other server and the same keys');
@@ -45,7 +45,7 @@ export const restore = verb(
     worker: true,
     print: (output, { image: { name }, builds, unchanged }) =>
       output.line(
-        `image ${name} ${unchanged ? 'had been' : 'is'} restored with ${formatCount(builds, 'build')}`,
+        `image ${name} ${unchanged ? 'was already' : 'is'} restored with ${formatCount(builds, 'build')}`,
       ),
   },
 );

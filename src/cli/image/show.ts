@@ -26,12 +26,12 @@ export const list = verb(({ client }, _options: ServerOptions) => client.images.
 export const show = verb(({ client }, name: string, _options: ServerOptions) => client.images.show(name), {
   document: (image) => ({ image }),
   print: (output, image) => {
-    const { name, source = 'not said yet', keep = '?', rebuildAge, builds, paused, request, doing } = image;
+    const { name, source = 'unknown', keep = '?', rebuildAge, builds, paused, request, doing } = image;
     output.line(`image ${name}: ${doing}`);
-    const again = rebuildAge === undefined ? '' : `, built again after ${formatDuration(rebuildAge * 1000)}`;
+    const again = rebuildAge === undefined ? '' : `, rebuilt after ${formatDuration(rebuildAge * 1000)}`;
     output.line(`  ${source}; keeps ${keep}${again}`);
     if (image.exported !== undefined)
-      output.line(`  exported by ${image.exported.by}: its builds belong to wherever it was restored`);
+      output.line(`  exported by ${image.exported.by}: its builds belong to the restored image`);
     if (paused !== undefined) output.line(`  paused by ${paused.by}: ${paused.why}`);
     for (const [provider, { by, at }] of Object.entries(image.pausedUploads ?? {}))
       output.line(`  uploads to ${provider} paused by ${by} ${formatAge(at, Date.now())} ago`);
@@ -39,7 +39,7 @@ export const show = verb(({ client }, name: string, _options: ServerOptions) => 
       const { by, failed, notBefore } = request;
       const fails = failed === 0 ? '' : `, failed ${formatCount(failed, 'time')}`;
       const next = notBefore === undefined ? '' : `, next at ${new Date(notBefore).toISOString()}`;
-      output.line(`  asked for by ${by}${fails}${next}`);
+      output.line(`  requested by ${by}${fails}${next}`);
     }
     if (image.pools !== undefined) output.line(`  pools make nodes from it: ${image.pools.join(', ')}`);
     for (const machine of image.machines) output.line(`  machine ${machine}`);
@@ -58,7 +58,9 @@ function printBuild(output: Output, build: Build): void {
     endedAt === undefined ? '' : `, took ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt))}`;
   const at = step === undefined ? '' : ` (${step})`;
   output.line();
-  output.line(`build ${number}: ${state}${at}${size}, begun ${formatAge(startedAt, Date.now())} ago${took}`);
+  output.line(
+    `build ${number}: ${state}${at}${size}, started ${formatAge(startedAt, Date.now())} ago${took}`,
+  );
   if (why !== undefined) output.line(`  ${why}`);
   const { source, recipe, by, builder, validated } = provenance;
   const where = optional(', on ', builder);

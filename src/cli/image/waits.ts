@@ -38,7 +38,7 @@ function waitOf(
   const message = failure.message.startsWith(`${title}: `)
     ? failure.message.slice(title.length + 2)
     : failure.message;
-  return `${title} is tried again: ${message.split('\n')[0] ?? ''}`;
+  return `${title} is being retried: ${message.split('\n')[0] ?? ''}`;
 }
 
 function waitsOfView({ name, builds, machines, paused, request, leaving }: ImageView): readonly string[] {
@@ -53,7 +53,7 @@ function waitsOfView({ name, builds, machines, paused, request, leaving }: Image
           : [
               state === 'waiting'
                 ? `build ${number} waits: ${why}`
-                : `build ${number} is not deleted at ${provider}, which is tried again: ${why}`,
+                : `build ${number} could not be deleted at ${provider} and is being retried: ${why}`,
             ],
       ),
     ),

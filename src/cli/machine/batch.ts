@@ -12,10 +12,10 @@ import type { Shown } from '../verb.js';
 import { untilInterrupted } from '../waiting.js';
 import { formatState } from './machine-text.js';
 
-/** Machines that an operation on a pattern works on at a time. */
+/** Machines on which an operation on a pattern runs concurrently. */
 const defaultAtOnce = 5;
 
-/** Which machines of a command's words it works on. */
+/** Which of the machines named by a command it works on. */
 export interface SelectOptions {
   readonly group?: string;
   readonly label?: Labels;
@@ -39,9 +39,9 @@ export interface MachineResult {
 
 interface Selection {
   readonly names: readonly string[];
-  /** Machines that are not free any more are left alone. */
+  /** Skips machines that are no longer free. */
   readonly onlyFree: boolean;
-  /** Machines that might belong to it: they do not answer. */
+  /** Machines that do not respond and might belong to the selection. */
   readonly silent: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export async function selectMachines(
   if (counted === undefined && !/^[a-z0-9*-]+$/.test(selector))
     throw new CliError(
       'Usage',
-      `"${selector}" is no pattern of machines, which has lower-case letters, digits, hyphens and *, and no GROUP@N`,
+      `"${selector}" is neither a pattern of machine names (lower-case letters, digits, hyphens and *) nor GROUP@N`,
     );
   const { machines, silent } = await client.machines.list();
   const kept = machines.filter((machine) => filteredOut(machine, { group, labels }) === undefined);
@@ -74,7 +74,7 @@ export async function selectMachines(
       return { names: free.slice(0, counted.count), onlyFree: true, silent: [] };
     throw new CliError(
       'Refused',
-      `${free.length} of ${ofGroup.length} machines of group ${counted.group} are free, and ${counted.count} are wanted`,
+      `${free.length} of ${ofGroup.length} machines of group ${counted.group} are free, but ${counted.count} are requested`,
       { next: `heddle machine list --group ${counted.group}` },
     );
   }
@@ -116,7 +116,7 @@ export async function operateAll(
   return { results: [...results, ...silent.map(refuseSilent)] };
 }
 
-/** Cancels the operations of several machines; those without one stay as they are. */
+/** Cancels the operations of several machines; machines without one are unchanged. */
 export async function cancelAll(
   session: Session,
   { names, silent }: Selection,
@@ -127,14 +127,14 @@ export async function cancelAll(
     what: 'cancellation',
     begin: async (name) =>
       (await machines.show(name)).operation === undefined
-        ? { machine: name, result: 'unchanged', why: 'it is doing nothing' }
+        ? { machine: name, result: 'unchanged', why: 'it has no running operation' }
         : (await machines.cancel(name)).operation,
   });
   return { results: [...results, ...silent.map(refuseSilent)] };
 }
 
 function refuseSilent(machine: string): MachineResult {
-  const why = 'it does not answer, so its groups and labels are not known';
+  const why = 'it does not respond, so its groups and labels are unknown';
   return { machine, result: 'refused', why };
 }
 
@@ -175,7 +175,7 @@ export async function runBatch(
           }),
         ),
       ),
-    `${what} that has begun`,
+    `every started operation (${what})`,
     'heddle machine list',
   );
   return { results };

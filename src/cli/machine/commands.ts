@@ -18,29 +18,35 @@ import {
 } from '../command.js';
 
 const parseImage = parser(
-  'It is an image: name, or name@revision; letters, digits, dots, underscores and hyphens.',
+  'It must be an image, name or name@revision, of letters, digits, dots, underscores and hyphens.',
   parseImageRef,
 );
 
-const parseDrift = parser(`It is ${driftKinds.join(', ')} with commas, or none.`, (text) => {
-  if (text === 'none') return [];
-  const words = splitList(text) ?? [];
-  const kinds = driftKinds.filter((kind) => words.includes(kind));
-  return kinds.length > 0 && kinds.length === words.length ? kinds : undefined;
-});
+const parseDrift = parser(
+  `It must be a list of ${driftKinds.join(', ')}, separated by commas, or none.`,
+  (text) => {
+    if (text === 'none') return [];
+    const words = splitList(text) ?? [];
+    const kinds = driftKinds.filter((kind) => words.includes(kind));
+    return kinds.length > 0 && kinds.length === words.length ? kinds : undefined;
+  },
+);
 
 const atOnceOption = option(
   '--at-once <n>',
   "with a pattern of names such as 'rack2-*', or a file: machines at a time (default: 5)",
-  { parse: wholeNumber('It is a whole number from 1 on.', 1) },
+  { parse: wholeNumber('It must be a whole number of at least 1.', 1) },
 );
 
 const parseGroup = parser(groupRule, (text) => (isGroupName(text) ? text : undefined));
 
-const parseGroups = parser(`Groups, separated by commas, or none. ${groupRule}`, (text) => {
-  const names = text === 'none' ? [] : splitList(text);
-  return names?.every(isGroupName) === true ? [...new Set(names)] : undefined;
-});
+const parseGroups = parser(
+  `It must be a list of groups, separated by commas, or none. ${groupRule}`,
+  (text) => {
+    const names = text === 'none' ? [] : splitList(text);
+    return names?.every(isGroupName) === true ? [...new Set(names)] : undefined;
+  },
+);
 
 /** Which machines a list shows, or a command works on. */
 const filterOptions = [
@@ -67,7 +73,7 @@ export const machineCommands: readonly CommandDefinition[] = [
     commands: [
       command('add', 'register a machine, or the machines of a file', {
         more: ': a new one of the provider, or an existing one',
-        arguments: [new Argument('[name]', 'its name; with --from the file has the names')],
+        arguments: [new Argument('[name]', 'its name; with --from, the file contains the names')],
         options: [
           option(
             '--from <file>',
@@ -242,7 +248,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./operate.js')).restore,
       }),
       command('quarantine <name>', 'exclude it from use, with a comment', {
-        more: ': nothing chooses it until --end; people may still operate it',
+        more: ': it is not allocated until --end; users can still operate it',
         options: [
           option('-m, --comment <text>', 'the reason; required unless --end is given'),
           option('--end', 'end the quarantine'),
@@ -258,8 +264,8 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).cancel,
       }),
-      command('confirm-ended <name>', 'confirm that a program of its worker host has ended', {
-        more: ', which Heddle cannot see; it then starts others. A program that still runs, or a rescue system, would overwrite the disk',
+      command('confirm-ended <name>', 'confirm that a program on its worker host has ended', {
+        more: ', which Heddle cannot check; it then starts others. A program that still runs, or a rescue system, would overwrite the disk',
         options: [
           option('--host <name>', 'the worker host, as messages name it').makeOptionMandatory(),
           yesOption,

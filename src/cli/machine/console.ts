@@ -11,7 +11,7 @@ import { type Session, withSession } from '../session.js';
 /**
  * Connects this terminal to the serial console of a machine. It runs on a host of the machine's site whose
  * heddle.yaml has the account: the credentials of the controller are resolved here, and never sent anywhere else.
- * Gives the exit code of the program.
+ * Returns the exit code of the program.
  */
 export async function openConsole(name: string, options: ServerOptions): Promise<number> {
   const { command, environment = {} } = await withSession(options, (session) => commandFor(session, name));
@@ -45,7 +45,7 @@ async function commandFor({ client, config }: Session, name: string): Promise<Co
   try {
     const plugin = registry.provider(written.type);
     if (!plugin.abilities.includes('console'))
-      throw new CliError('Invalid', `provider type ${written.type} has no consoles`);
+      throw new CliError('Invalid', `provider type ${written.type} does not support consoles`);
     const { fields } = await openFields(plugin, written, environment);
     const context: PluginContext = {
       ...contextOf(plugin, { name: account, fields, claims: claimOf(providerid) }),

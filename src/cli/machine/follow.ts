@@ -28,7 +28,7 @@ interface Ended {
   readonly keyFile?: string | undefined;
 }
 
-/** Waits for the end of an operation and shows its steps, unless told not to wait. */
+/** Waits for the end of an operation and shows its steps, unless `wait` is false. */
 export async function finish(
   { client, temporal, output }: Session,
   name: string,
@@ -74,7 +74,7 @@ export function hasEndedAs(outcome: Outcome, states: readonly MachineOperation['
   return 'accepted' in outcome || states.includes(outcome.operation.state);
 }
 
-/** A question that was answered with "unknown". */
+/** A status check with the result "unknown". */
 function isUnknown(outcome: Outcome): boolean {
   if (!('operation' in outcome)) return false;
   const { power, status } = outcome.operation.result ?? {};

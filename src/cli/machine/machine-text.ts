@@ -78,7 +78,7 @@ function printHardware(output: Output, machine: MachineView): void {
 
 /** How its disks were erased after its last user. */
 function printErasure(output: Output, { erasure, unerased }: MachineView): void {
-  if (unerased === true) output.line('  its disks were not erased since its last user');
+  if (unerased === true) output.line('  its disks have not been erased since its last user');
   if (erasure === undefined) return;
   for (const { device, method, bytes, samples, zeros, sha256 } of erasure.disks)
     output.line(
@@ -106,9 +106,9 @@ export function printMachine(output: Output, machine: MachineView, now: number):
     `  ${type} (provider ${provider}), site ${site}, system ${system}, address ${address}${optional(', user ', user)}`,
   );
   const loaded =
-    image === undefined ? 'not known' : `${formatImageRef(image)} since ${formatMoment(image.since)}`;
+    image === undefined ? 'unknown' : `${formatImageRef(image)} since ${formatMoment(image.since)}`;
   output.line(
-    `  image ${loaded}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
+    `  image ${loaded}${half === undefined ? '' : `; ${formatImageRef(half)} is partly written to its disk`}`,
   );
   printHardware(output, machine);
   printErasure(output, machine);
@@ -133,7 +133,7 @@ export function printMachine(output: Output, machine: MachineView, now: number):
     const said = seen < readingsThreshold ? 'seen once' : `since ${formatMoment(since)}`;
     const isGone = kind === 'gone';
     const what = isGone
-      ? 'it is gone, its provider has no such machine'
+      ? 'it is gone: its provider does not have the machine'
       : `${kind} is ${found}, not ${expected}`;
     output.line(`  drift: ${what}, ${said}${tries === 0 ? '' : `, corrected ${formatCount(tries, 'time')}`}`);
   }
@@ -184,8 +184,8 @@ export function isUnregistered({ name, type, operation }: MachineView): boolean 
 function didWords({ result, intent }: MachineOperation): string {
   if (intent.kind !== 'load' || result?.did === undefined) return '';
   return {
-    nothing: ', for it has the image already',
-    'post-load': ', by the steps after loading alone',
+    nothing: ', because it already has the image',
+    'post-load': ', with only the steps after loading',
     everything: '',
   }[result.did];
 }

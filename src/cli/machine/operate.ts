@@ -65,7 +65,10 @@ function patternOperation<Args extends unknown[]>(
 function withinMs({ within }: LimitOptions): number | undefined {
   const ms = within === undefined ? undefined : parseDuration(within);
   if (within !== undefined && (ms === undefined || ms < 1_000))
-    throw new CliError('Usage', `--within ${within} is no duration of 1 s to 30 days, such as 45m`);
+    throw new CliError(
+      'Usage',
+      `--within ${within} is not a valid duration; use one from 1 s to 30 days, such as 45m`,
+    );
   return ms;
 }
 

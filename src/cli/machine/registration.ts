@@ -36,7 +36,7 @@ export async function add(name: string | undefined, options: AddOptions): Promis
   return addAll(file ?? '', options);
 }
 
-/** What the options say of a machine. */
+/** The machine that the options describe. */
 export function registrationOf({
   provider,
   flavor,
@@ -90,7 +90,7 @@ function readFields(pairs: readonly string[]): JsonObject {
     pairs.map((pair) => {
       const at = pair.indexOf('=');
       if (at < 1)
-        throw new CliError('Usage', `--field ${pair} is no NAME=VALUE`, {
+        throw new CliError('Usage', `--field ${pair} must be NAME=VALUE`, {
           next: 'heddle machine add --help',
         });
       return [pair.slice(0, at), readValue(pair.slice(at + 1))];

@@ -1,14 +1,14 @@
 import { Argument } from 'commander';
 import { choice, option, command, type CommandDefinition } from '../command.js';
 
-export const pluginCommands: CommandDefinition = command('plugins', 'the plugins that a worker has', {
+export const pluginCommands: CommandDefinition = command('plugins', 'list the plugins of a worker', {
   alias: 'plugin',
   more: ' with this configuration',
   needs: 'configuration',
   json: ['plugins'],
   load: async () => (await import('./list.js')).list,
   commands: [
-    command('show <name>', 'a plugin, and the fields that people fill in', {
+    command('show <name>', 'show a plugin and its fields', {
       options: [option('--schema', 'JSON Schema of its fields')],
       needs: 'configuration',
       json: ['plugins'],
@@ -16,7 +16,7 @@ export const pluginCommands: CommandDefinition = command('plugins', 'the plugins
     }),
     command(
       'run <name> <task>',
-      'carry out one task of a file by a plugin, and print its result; - reads standard input',
+      'run one task of a file with a plugin, and print its result; - reads standard input',
       { needs: 'configuration', json: [], load: async () => (await import('./run.js')).runTask },
     ),
     command('setup <name>', 'install the Python packages that a plugin needs, into the data folder', {
@@ -24,15 +24,15 @@ export const pluginCommands: CommandDefinition = command('plugins', 'the plugins
       json: ['plugin-setup'],
       load: async () => (await import('./setup.js')).setup,
     }),
-    command('new', 'begin a plugin in this folder, with a test that passes', {
+    command('new', 'create a plugin in this folder, with a passing test', {
       arguments: [
-        new Argument('<type>', 'what it is').choices(['provider', 'automator']),
-        new Argument('<name>', 'what clusters call it'),
+        new Argument('<type>', 'its type').choices(['provider', 'automator']),
+        new Argument('<name>', 'its name in cluster files'),
       ],
       options: [
         choice(
           '--language <language>',
-          'what it is written in: shell for automators only',
+          'its language; shell only for automators',
           ['typescript', 'python', 'shell'],
           'typescript',
         ),

@@ -44,7 +44,7 @@ export const show = localVerb(
     const found = plugins.filter(({ descriptor }) => descriptor.name === name);
     if (found.length > 0) return found;
     const names = plugins.map(({ descriptor }) => descriptor.name);
-    const message = `there is no plugin ${JSON.stringify(name)}. ${suggest(name, names) ?? ''}`;
+    const message = `plugin ${JSON.stringify(name)} does not exist. ${suggest(name, names) ?? ''}`;
     throw new CliError('NotFound', message.trim(), { next: 'heddle plugins' });
   },
   {
@@ -89,13 +89,13 @@ function printPlugin(output: Output, { descriptor, folder, digest, abilities, la
     `  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`,
   );
   output.line(`  digest ${digest}`);
-  if (lacks.length > 0) output.line(`  lacks ${lacks.join(', ')} on the PATH of this machine`);
+  if (lacks.length > 0) output.line(`  missing on the PATH of this machine: ${lacks.join(', ')}`);
   if (abilities.length > 0) output.line(`  abilities: ${abilities.join(', ')}`);
   for (const [name, { path, format, description = '' }] of Object.entries(descriptor.resources ?? {}))
     output.line(`  resource ${name}: ${path ?? `${format} from the store`} ${description}`.trimEnd());
   if (descriptor.type === 'provider')
     output.line(
-      `  keeps CREATE to one machine by: ${descriptor.idempotency}; lists lag at most ${descriptor.consistencyWindowMs} ms`,
+      `  CREATE is idempotent by: ${descriptor.idempotency}; lists lag by at most ${descriptor.consistencyWindowMs} ms`,
     );
   printFields(output, descriptor, 'admin', 'fields of a provider account, in heddle.yaml');
   printFields(output, descriptor, 'user', 'fields in a cluster file');
@@ -120,7 +120,7 @@ function describeType(field: FieldDeclaration): string {
   const constraints = describeConstraints(field)
     .map((constraint) => `, ${constraint}`)
     .join('');
-  const fallback = field.default === undefined ? '' : `, ${JSON.stringify(field.default)} unless given`;
+  const fallback = field.default === undefined ? '' : `, default: ${JSON.stringify(field.default)}`;
   const users =
     field.overridable === 'listed'
       ? ', users: values in allow'
@@ -130,7 +130,7 @@ function describeType(field: FieldDeclaration): string {
   return `${field.type}${options}${constraints}${field.secret === true ? ', secret' : ''}${field.content === 'data' ? ', data' : ''}${fallback}${users}`;
 }
 
-/** Of several sets of fields one must be there; a field in all of them is always needed. */
+/** One of several sets of fields is required; a field in all of them is always required. */
 function describeNeed(
   key: string,
   { requiredWhen }: FieldDeclaration,

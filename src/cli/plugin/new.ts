@@ -18,7 +18,7 @@ export const create = localVerb(
     if (!/^[a-z][a-z0-9_-]{0,40}$/.test(name)) {
       throw new CliError(
         'Usage',
-        `${JSON.stringify(name)} is no name of a plugin: lower-case letters, digits, hyphens and underscores, a letter first`,
+        `${JSON.stringify(name)} is not a valid plugin name: use lower-case letters, digits, hyphens and underscores, starting with a letter`,
       );
     }
     const root = process.cwd();
@@ -26,7 +26,7 @@ export const create = localVerb(
     if (existsSync(plugin))
       throw new CliError(
         'Refused',
-        `${relative(root, plugin)} is there already; choose another name, or move it away`,
+        `${relative(root, plugin)} already exists; choose another name, or move it away`,
       );
     const files: Readonly<Record<string, string>> = {
       ...sources(type, name, language),
@@ -68,7 +68,7 @@ function sources(type: PluginType, name: string, language: Language): Readonly<R
   if (example === undefined) {
     throw new CliError(
       'Usage',
-      `there is no ${type} in ${language} to begin with, only in ${['typescript', ...Object.keys(examples[type])].join(', ')}; docs/plugin-programs.md tells what a program gets and answers`,
+      `there is no template of ${type === 'automator' ? 'an' : 'a'} ${type} in ${language}, only in ${['typescript', ...Object.keys(examples[type])].join(', ')}; docs/plugin-programs.md describes the input and output of a program`,
     );
   }
   const ending = endings[language];
@@ -105,7 +105,7 @@ function fill(file: string, name: string): string {
     .replaceAll('{{typescript}}', packageOf(home).devDependencies.typescript);
 }
 
-/** A checkout is linked to; what came from a registry is asked for by its version. */
+/** Links a checkout, and requires a published package by its version. */
 function heddleVersion(): string {
   const { version } = packageOf(home);
   return home.includes(`${join('node_modules', 'heddle')}`)

@@ -23,8 +23,8 @@ import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 
 /**
  * Carries out one task by one plugin, here and once: to try a plugin by hand. Standard output gets the result
- * as JSON, standard error the log. Fields and result are checked as the engine does. What it does besides
- * (retries, waiting, looking whether SSH answers) is not done.
+ * as JSON, standard error the log. Fields and result are checked as the engine does. The engine's
+ * retries, waits and SSH probes are left out.
  */
 export async function runTask(name: string, file: string, options: CommonOptions): Promise<number> {
   const config = readConfiguration(options);
@@ -135,7 +135,7 @@ async function settingsOf(
   return { fields };
 }
 
-/** For automators that log in by themselves. */
+/** For automators that open their own sessions. */
 function addressOf({ nodeId, config }: Task): NodeAddress {
   const {
     privateKey: key,

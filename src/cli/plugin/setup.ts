@@ -14,9 +14,8 @@ import { localVerb } from '../verb.js';
 const recordName = 'heddle-setup.json';
 
 /**
- * Installs the Python packages of a plugin, and does nothing where they are installed. The environment gets its
- * name when it is complete, so an interrupted installation is begun again, and running workers never see half
- * of one.
+ * Installs the Python packages of a plugin unless they are installed. The environment is renamed when it is
+ * complete, so an interrupted installation starts again, and running workers never see an incomplete one.
  */
 export const setup = localVerb(
   async (name: string, options: CommonOptions) => {
@@ -33,7 +32,7 @@ export const setup = localVerb(
     const old = `${draft}-old`;
     try {
       createOutput(options).line(`installs ${packages.join(', ')} into ${folder}`);
-      await runPython(config, ['-m', 'venv', draft], 'the virtual environment cannot be made');
+      await runPython(config, ['-m', 'venv', draft], 'the virtual environment cannot be created');
       // The build script of a source distribution would run here.
       const install = ['install', '--no-input', '--disable-pip-version-check', '--only-binary', ':all:'];
       const pip = ['-I', '-m', 'pip', ...install, '--require-hashes', '-r', file];
@@ -60,14 +59,16 @@ interface Requirements {
   readonly packages: readonly string[];
 }
 
-/** @throws CliError for a package whose hash is not there: pip would say it without the file. */
+/** @throws CliError for a package without a hash: pip's message would not name the file. */
 async function requirementsOf(name: string, config: Config): Promise<Requirements> {
   const registry = await inspectPlugins(config);
   const found = [...registry.providers(), ...registry.automators()].filter(
     ({ descriptor }) => descriptor.name === name,
   );
   if (found.length === 0)
-    throw new CliError('NotFound', `there is no plugin ${JSON.stringify(name)}`, { next: 'heddle plugins' });
+    throw new CliError('NotFound', `plugin ${JSON.stringify(name)} does not exist`, {
+      next: 'heddle plugins',
+    });
   const [file] = found.flatMap(({ descriptor: { python }, folder }) =>
     python === undefined ? [] : [join(folder, python)],
   );
@@ -91,11 +92,11 @@ async function requirementsOf(name: string, config: Config): Promise<Requirement
   return { file, text, packages: requirements.map((line) => line.split(/\s/, 1)[0] ?? '') };
 }
 
-/** The version of the Python that programs run with. @throws CliError where it cannot be used. */
+/** The version of the Python that programs run with. @throws CliError if it cannot be used. */
 async function findPython(config: Config): Promise<string> {
   const about = 'import sys; print(sys.version.split()[0], sys.version_info >= (3, 10))';
   const [version = '', isNew] = (await runPython(config, ['-I', '-c', about], 'it cannot be run')).split(' ');
-  if (isNew !== 'True') throw new CliError('Failed', `python3 is ${version}, and 3.10 or newer is needed`);
+  if (isNew !== 'True') throw new CliError('Failed', `python3 is ${version}, but 3.10 or newer is required`);
   const modules = 'it lacks a module for environments; on Debian: apt-get install python3-venv';
   await runPython(config, ['-I', '-c', 'import venv, ensurepip'], modules);
   return version;
@@ -118,7 +119,7 @@ async function runPython(
   if (code === 'ENOENT')
     throw new CliError(
       'Failed',
-      'there is no python3 on PATH. Install Python 3.10 or newer; on Debian: apt-get install python3-venv',
+      'python3 is not on PATH. Install Python 3.10 or newer; on Debian: apt-get install python3-venv',
     );
   const said = `${stdout}\n${stderr}`.trimEnd().split('\n').at(-1)?.trim();
   throw new CliError('Failed', `python3: ${otherwise}: ${said === '' ? shortMessage : said}`);

@@ -25,19 +25,19 @@ export function readTask(file: string): JsonObject {
   if (!isJsonObject(value))
     throw new CliError(
       'Usage',
-      `${file} is no task: write {"taskName": "CREATE", "config": {…}, "provider": {"fields": {…}}}`,
+      `${file} is not a task: write {"taskName": "CREATE", "config": {…}, "provider": {"fields": {…}}}`,
     );
   return value;
 }
 
-/** What a file leaves out is filled in; each time it is another task, unless the file gives its taskId. */
+/** Fills in what the file omits. Each run is another task, unless the file contains a taskId. */
 export function toTask(written: JsonObject, plugin: string): Task {
   const known: readonly Action[] = [...providerActions, ...automatorActions];
   const taskName = known.find((action) => action === written['taskName']);
   if (taskName === undefined)
     throw new CliError(
       'Usage',
-      `taskName is ${JSON.stringify(written['taskName']) ?? 'missing'}; it is one of ${known.join(', ')}`,
+      `taskName is ${JSON.stringify(written['taskName']) ?? 'missing'}; it must be one of ${known.join(', ')}`,
     );
   const text = (key: string, otherwise: string): string =>
     typeof written[key] === 'string' ? written[key] : otherwise;
@@ -100,7 +100,7 @@ export function fillFields(task: Task, descriptor: Descriptor): Task {
   return isProviderAction(task.taskName) ? fillAccount(task, descriptor) : fillAction(task, descriptor);
 }
 
-/** The file has the administrator's and the user's in one, as the plugin will. */
+/** The file combines the administrator's and the user's fields, as the plugin receives them. */
 function fillAccount({ provider, ...task }: Task, descriptor: Descriptor): Task {
   const isUsers = ([key]: readonly [string, unknown]): boolean =>
     descriptor.fields !== undefined && Object.hasOwn(descriptor.fields.user, key);
@@ -117,7 +117,7 @@ function fillAccount({ provider, ...task }: Task, descriptor: Descriptor): Task 
   return { ...task, provider: { ...provider, fields: { ...admin.values, ...user.values } } };
 }
 
-/** What lies in a resource is given by its path, which is what the plugin gets in the end. */
+/** A resource is given by its path, as the plugin receives it. */
 function fillAction(task: Task, descriptor: Descriptor): Task {
   if (task.service === undefined) return task;
   const { name, action } = task.service;
@@ -137,6 +137,5 @@ function fillAction(task: Task, descriptor: Descriptor): Task {
 }
 
 function refuse(problems: readonly Problem[]): void {
-  if (hasErrors(problems))
-    throw new ProblemsError('The plugin would not get this task, for its fields are wrong:', problems);
+  if (hasErrors(problems)) throw new ProblemsError('The fields of this task are not valid:', problems);
 }

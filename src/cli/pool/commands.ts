@@ -13,8 +13,8 @@ import {
   type CommandDefinition,
 } from '../command.js';
 
-const parsePriority = wholeNumber('It is a whole number from 0 to 999999.', 0, 999_999);
-const parse = durationMs('It is a time such as 30m, 2h or 1d, of at most 30 days.');
+const parsePriority = wholeNumber('It must be a whole number from 0 to 999999.', 0, 999_999);
+const parse = durationMs('It must be a duration such as 30m, 2h or 1d, of at most 30 days.');
 
 const requester = option('--requester <name>', 'all open requests of this requester, instead of ids');
 
@@ -33,7 +33,7 @@ const demandOptions = [
 
 const copyOption = option(
   '--copy <path>',
-  'a file, or a folder whose content is copied, to the folder that the command runs in',
+  'copy a file, or the content of a folder, to the folder that the command runs in',
 );
 
 function leaseOption(fallback: string): Option {
@@ -84,7 +84,7 @@ export const poolCommands: readonly CommandDefinition[] = [
         {
           more: ': heddle pool export ci > ci.json',
           options: [
-            option('--cancel', 'let the pool go on, if its records were restored nowhere'),
+            option('--cancel', 'resume the pool; only if its records were not restored anywhere'),
             yesOption,
           ],
           json: ['pool-export'],
@@ -161,7 +161,7 @@ export const poolCommands: readonly CommandDefinition[] = [
       command('create <pool> <labels...>', 'request a node of each label, and wait for them', {
         options: [
           option('--count <number>', 'number of requests, each for all of the labels', {
-            parse: wholeNumber('It is a whole number from 1 to 5000.', 1, 5_000),
+            parse: wholeNumber('It must be a whole number from 1 to 5000.', 1, 5_000),
           }),
           ...demandOptions,
           leaseOption('1h'),
@@ -221,7 +221,7 @@ export const poolCommands: readonly CommandDefinition[] = [
     options: [
       option('--pool <name>', 'the pool (default: the only one with this label)'),
       option('--count <number>', 'number of nodes (default: 1)', {
-        parse: wholeNumber('It is a whole number from 1 to 100.', 1, 100),
+        parse: wholeNumber('It must be a whole number from 1 to 100.', 1, 100),
       }),
       copyOption,
       ...demandOptions,

@@ -22,7 +22,7 @@ interface InPool {
   readonly pool: PoolClient;
   /** What is deleted. */
   readonly nodes: readonly PoolNodeView[];
-  /** What has a user, and stays. */
+  /** Nodes in use, which stay. */
   readonly kept: readonly PoolNodeView[];
 }
 
@@ -68,7 +68,7 @@ export const erase = verb(
       if (kept.length > 0) output.note(keptText(kept));
       if (erased.length === 0) return;
       output.line(`these nodes of account ${account} are ${abandon ? 'forgotten' : 'being deleted'}`);
-      output.line('pools create others unless limits: {nodes: 0} of their provider pools disables that');
+      output.line('pools create new ones unless limits: {nodes: 0} of their provider pools prevents it');
     },
   },
 );
@@ -134,7 +134,7 @@ async function nodesOf(
   };
 }
 
-/** A pool refuses to delete nodes of which one is gone by now: then those that are left are deleted. */
+/** A pool refuses a request with a node that is gone: then the remaining ones are deleted. */
 async function deleteNodesOf(
   pool: PoolClient,
   account: string,
@@ -146,7 +146,7 @@ async function deleteNodesOf(
     try {
       return await pool.deleteNodes(ids, {
         ...(options.abandon === true ? { abandon: true } : {}),
-        // One that was allocated since is left to its user.
+        // Nodes that were allocated since then stay.
         ...(options.inUse === true ? {} : { withoutUser: true }),
       });
     } catch (error) {

@@ -21,7 +21,7 @@ export const exportPool = poolVerb<[ExportVerbOptions], Answer>(
     options.cancel === true ? cancelExport(pool, options) : writeRecords(pool, session, options),
   {
     print: (output, answer) => {
-      if ('cancelled' in answer) return output.line(`pool ${answer.pool} goes on`);
+      if ('cancelled' in answer) return output.line(`pool ${answer.pool} is resumed`);
       const { pool, nodes, requests } = answer;
       output.raw(JSON.stringify(answer));
       output.note(

@@ -38,7 +38,7 @@ export const importFile = localVerb(convert, {
     const addAccounts = isEmpty(accounts) ? '' : '; add the accounts to the heddle.yaml of the workers';
     const next = 'pools.yaml' in files ? 'heddle pool apply pools.yaml' : 'heddle image apply FILE';
     output.note(
-      `${remarks.length} settings are different in Heddle, or left out${addAccounts}. Then: ${next}`,
+      `${remarks.length} settings are different in Heddle, or omitted${addAccounts}. Then: ${next}`,
     );
   },
 });
@@ -47,7 +47,7 @@ function convert(file: string, { name, account, out }: ImportOptions) {
   if (!poolName.test(name))
     throw new CliError(
       'Usage',
-      `${JSON.stringify(name)} is no name for this pool: lower-case letters, digits and hyphens, at most 24`,
+      `${JSON.stringify(name)} is not a valid pool name: use lower-case letters, digits and hyphens, at most 24 characters`,
     );
   const read = readTextFile(file, maxPoolsBytes);
   if (!read.ok) throw new CliError('Usage', `${file} cannot be read: ${read.wrong}`);
@@ -91,7 +91,7 @@ function writeNew(folder: string, files: Readonly<Record<string, string>>): read
     .map((path) => join(folder, path))
     .find((path) => existsSync(path));
   if (there !== undefined)
-    throw new CliError('Refused', `${there} is there already; name another folder, or move it away`);
+    throw new CliError('Refused', `${there} already exists; choose another folder, or move it away`);
   mkdirSync(folder, { recursive: true });
   return Object.entries(files).map(([path, text]) => {
     writeFileSync(join(folder, path), text, { flag: 'wx' });

@@ -20,13 +20,16 @@ const holdNode = poolVerb(
     return { pool: pool.name, node, held: !end };
   },
   {
-    print: (output, { node, held }) => output.line(held ? `${node} is held` : `the hold of ${node} is over`),
+    print: (output, { node, held }) =>
+      output.line(held ? `${node} is held` : `the hold of ${node} has ended`),
   },
 );
 
 export async function hold(name: string, node: string, options: HoldOptions): Promise<number> {
   if (options.end !== true && (options.comment ?? '').trim() === '')
-    throw new CliError('Usage', `say why ${node} is held: -m TEXT`, { next: 'heddle pool hold --help' });
+    throw new CliError('Usage', `give the reason for the hold of ${node} with -m TEXT`, {
+      next: 'heddle pool hold --help',
+    });
   return holdNode(name, node, options);
 }
 
@@ -40,7 +43,7 @@ export interface DeleteOptions extends ServerOptions {
 export async function remove(name: string, ids: readonly string[], options: DeleteOptions): Promise<number> {
   if (ids.length > 0) return deleteNodes(name, ids, options);
   if (options.abandon === true)
-    throw new CliError('Usage', '--abandon forgets nodes, which have to be named', {
+    throw new CliError('Usage', '--abandon requires the names of the nodes to forget', {
       next: `heddle pool nodes ${name}`,
     });
   return deletePool(name, options);
@@ -50,7 +53,7 @@ const deleteNodes = poolVerb(
   async (pool, _session, ids: readonly string[], options: DeleteOptions) => {
     const { abandon = false } = options;
     const named = (await pool.nodes()).filter(({ id }) => ids.includes(id));
-    // Nodes that are not in use hold nothing of anyone.
+    // Nodes that are not in use have no data of a user.
     if (named.some(isTaken)) {
       const question = `Delete ${formatCount(named.length, 'node')} of pool ${pool.name}${usersOf(named)}?`;
       await confirm(question, options);

@@ -1,6 +1,6 @@
 import type { PoolClient } from '../../client/pool/pool-client.js';
 
-/** How long a request lives without its command, which may be killed; longer than a worker's restart takes. */
+/** How long a request outlives its command, which may be killed; longer than a restart of a worker. */
 export const heldMs = 180_000;
 const renewEveryMs = 20_000;
 const longestHeldMs = 86_400_000;
@@ -11,7 +11,7 @@ export function heldFor(leaseMs = heldMs): number {
 }
 
 export interface RenewalOptions {
-  /** Ms; {@link heldMs} unless given. */
+  /** In ms. Default: {@link heldMs}. */
   readonly leaseMs?: number;
   /** The pool no longer knows the request, or its lease ended. */
   readonly onEnded?: () => void;

@@ -14,7 +14,7 @@ export interface CreateOptions extends ServerOptions {
   readonly wait: boolean;
   /** The request outlives this command. */
   readonly detach?: boolean;
-  /** So many requests, each for all of the labels. */
+  /** Number of requests, each for all of the labels. */
   readonly count?: number;
   readonly priority?: number;
   readonly requester?: string;

@@ -34,7 +34,7 @@ export const runInRequest = poolVerb(
         next,
       });
     const { id } = chosen;
-    // The lease may be nearly over.
+    // The lease may be about to expire.
     const [request] = (await pool.renew(id)) ? await pool.requests([id]) : [];
     if (request === undefined) throw new CliError('Refused', `request ${id} has ended`, { next });
     const { signal: interrupted, release } = catchInterrupt();
@@ -49,7 +49,7 @@ export const runInRequest = poolVerb(
         : Math.max(1_000, request.expiresAt - (await serverTime(connection, namespace)));
     const stopRenewal = renewOften(pool, [id], {
       leaseMs,
-      onEnded: () => expired.abort(new Error(`request ${id} ended: its nodes are no longer ours`)),
+      onEnded: () => expired.abort(new Error(`request ${id} ended, so its nodes were released`)),
     });
     try {
       const signal = anySignal([interrupted, expired.signal]);

@@ -15,7 +15,7 @@ export const show = poolVerb(
     const next = `heddle request list ${pool.name}`;
     throw new HeddleError(
       'NotFound',
-      `pool ${pool.name} has no request ${id}; '${next}' shows those it has`,
+      `pool ${pool.name} has no request ${id}; run '${next}' to see its requests`,
       { next },
     );
   },
@@ -58,8 +58,8 @@ export const renew = poolVerb(
     print: (output, { ids }) =>
       output.line(
         ids.length === 1
-          ? `the lease of ${ids[0]} begins anew`
-          : `the leases of ${ids.length} requests begin anew`,
+          ? `the lease of ${ids[0]} is renewed`
+          : `the leases of ${ids.length} requests are renewed`,
       ),
   },
 );

@@ -23,7 +23,7 @@ export const restore = verb(
     worker: true,
     print: (output, { pool, nodes, requests, unchanged }) => {
       const content = `${formatCount(nodes, 'node')} and ${formatCount(requests, 'request')}`;
-      output.line(`pool ${pool} ${unchanged ? 'had been' : 'is'} restored with ${content}`);
+      output.line(`pool ${pool} ${unchanged ? 'was already' : 'is'} restored with ${content}`);
       output.line('next: heddle pool apply FILE, with the accounts of these workers');
     },
   },

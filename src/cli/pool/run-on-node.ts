@@ -108,7 +108,7 @@ async function* pack(path: string, onFailure: (cause: unknown) => Error): AsyncG
     const isFolder = (await lstat(`${place}/.`).catch(() => undefined))?.isDirectory() === true;
     const [cwd, entry] = isFolder ? [place, '.'] : [dirname(place), `./${basename(place)}`];
     const filter = (_path: string, about: Stats | ReadEntry): boolean => isCopied(about);
-    // A file that was named by a link is meant, not the link.
+    // A link stands for the file that it leads to.
     yield* create({ cwd, gzip: true, portable: true, follow: !isFolder, filter }, [entry]);
   } catch (cause) {
     throw onFailure(cause);

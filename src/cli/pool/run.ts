@@ -75,8 +75,7 @@ async function runInPool(
     let request = await race(pool.request(labels, demand));
     stopRenewal = renewOften(pool, [id], {
       leaseMs,
-      onEnded: () =>
-        expired.abort(new Error(`the lease of request ${id} ended: its nodes are no longer ours`)),
+      onEnded: () => expired.abort(new Error(`the lease of request ${id} ended, so its nodes were released`)),
     });
     if (request.state !== 'fulfilled') {
       output.note(`request ${id}: waiting; Ctrl-C returns it`);

@@ -33,7 +33,7 @@ export const labels = poolVerb(
   {
     print: (output, view) => {
       if (view.exported !== undefined)
-        output.line(`exported by ${view.exported.by}: its nodes belong to wherever it was restored`);
+        output.line(`exported by ${view.exported.by}: its nodes belong to the restored pool`);
       const isShort = Object.values(view.labels).some(({ lacks }) => lacks !== undefined);
       output.table(
         [
@@ -79,7 +79,7 @@ export const labels = poolVerb(
   },
 );
 
-/** A task that is tried again says why a node is not ready yet; the pool itself sees only its end. */
+/** A retried task shows why a node is not ready yet; the pool itself sees only the task's end. */
 function explainLabels(
   views: PoolView['labels'],
   nodes: readonly PoolNodeView[],

@@ -3,7 +3,7 @@ import { poolWorkflowId } from '../../model/names.js';
 import { readWorkflow } from '../system/server-view.js';
 import type { Session } from '../session.js';
 
-/** The last failures of tasks that are being tried again, by node. */
+/** The last failures of tasks that are being retried, by node. */
 export async function failuresOf(
   { temporal }: Session,
   { name }: PoolClient,

@@ -15,7 +15,7 @@ interface ExtendOptions extends ServerOptions {
 export async function extend(id: string, options: ExtendOptions): Promise<number> {
   const { to, by } = options;
   if ((to === undefined) === (by === undefined))
-    throw new CliError('Usage', 'say until when with --to, or for how much longer with --by', {
+    throw new CliError('Usage', 'give the new end with --to, or the additional time with --by', {
       next: 'heddle reservation extend --help',
     });
   const at = to === undefined ? undefined : parseMoment(to);
@@ -23,10 +23,13 @@ export async function extend(id: string, options: ExtendOptions): Promise<number
   if (to !== undefined && at === undefined)
     throw new CliError(
       'Usage',
-      `--to ${to} is no moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine`,
+      `--to ${to} is not a valid time; use one such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the time zone of this machine`,
     );
   if (by !== undefined && longerMs === undefined)
-    throw new CliError('Usage', `--by ${by} is no duration of 1 ms to 30 days, such as 1h`);
+    throw new CliError(
+      'Usage',
+      `--by ${by} is not a valid duration; use one from 1 ms to 30 days, such as 1h`,
+    );
   const extendTo = changeVerb(async (reservations) =>
     reservations.extend(id, at ?? Date.parse((await reservations.show(id)).to) + (longerMs ?? 0)),
   );

@@ -8,7 +8,7 @@ import {
   type CommandDefinition,
 } from '../command.js';
 
-const parseNames = parser('It names some, with commas between them.', splitList);
+const parseNames = parser('It must be a list of names, separated by commas.', splitList);
 
 export const reservationCommands: CommandDefinition = command(
   'reservation',
@@ -26,7 +26,7 @@ export const reservationCommands: CommandDefinition = command(
             { parse: parseNames },
           ),
           option('--count <n>', 'number of machines', {
-            parse: wholeNumber('It is a whole number from 1 on.', 1, 9_999),
+            parse: wholeNumber('It must be a whole number of at least 1.', 1, 9_999),
           }),
           option('--group <name>', 'of this group'),
           labelOption('with this label; may be repeated'),

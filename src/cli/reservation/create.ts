@@ -30,7 +30,7 @@ export async function create(image: string, options: CreateOptions): Promise<num
   const { group = counted?.group, count = counted?.count } = options;
   const machines = counted === undefined ? machine : undefined;
   if (counted !== undefined && (group !== counted.group || count !== counted.count))
-    throw new CliError('Usage', `--machine ${machine?.join(',')} names group and number already`);
+    throw new CliError('Usage', `--machine ${machine?.join(',')} already names a group and a number`);
   const wanted = {
     image,
     user,
@@ -55,7 +55,7 @@ const reserve = verb(
   async ({ client, temporal }, written: WrittenReservation, _options: ServerOptions) => {
     const now = await serverTime(temporal.connection, temporal.options.namespace);
     const reading = readReservation(written, now);
-    if (!reading.ok) throw new ProblemsError('This is no reservation:', reading.problems);
+    if (!reading.ok) throw new ProblemsError('The reservation is not valid:', reading.problems);
     return client.reservations.create(written);
   },
   {

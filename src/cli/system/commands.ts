@@ -2,7 +2,7 @@ import { accountCommands } from '../account/commands.js';
 import { choice, option, wholeNumber, yesOption, command, type CommandDefinition } from '../command.js';
 import { pluginCommands } from '../plugin/commands.js';
 
-const parse = wholeNumber('It is a number from 0 to 65535; 0 takes a free one.', 0, 65_535);
+const parse = wholeNumber('It must be a number from 0 to 65535; 0 selects a free port.', 0, 65_535);
 
 /** Commands about Heddle itself. */
 export const systemCommands: readonly CommandDefinition[] = [

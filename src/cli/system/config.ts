@@ -13,7 +13,7 @@ import { localVerb } from '../verb.js';
 const serverOrigins = {
   flag: 'flag',
   configuration: 'TEMPORAL_* or temporal.toml',
-  dev: 'heddle dev, which runs here',
+  dev: 'heddle dev, which is running here',
   default: 'default',
 } as const;
 
@@ -28,7 +28,7 @@ export const show = localVerb(
     const origins: Readonly<Record<string, string | undefined>> = {
       ...config.origins,
       'temporal.address': serverOrigins[from],
-      ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
+      ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS overrides it' }),
     };
     return {
       file: config.file ?? null,
@@ -66,7 +66,9 @@ export const show = localVerb(
     error: ({ problem }) =>
       problem === undefined ? undefined : new CliError('Invalid', problem, { next: 'heddle plugins' }),
     print: (output, { file, devWorkerConfig, settings, pluginFolders, providers, origins, otherUser }) => {
-      output.line(file === null ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
+      output.line(
+        file === null ? 'no heddle.yaml; using defaults and the environment' : `heddle.yaml: ${file}`,
+      );
       const rows = Object.entries(settings).map(([key, value]) => [key, value, origins[key] ?? '-']);
       output.table(['SETTING', 'VALUE', 'FROM'], rows);
       output.line(`plugin folders: ${['(built in)', ...pluginFolders].join(', ')}`);
@@ -77,17 +79,17 @@ export const show = localVerb(
         );
       if (otherUser !== undefined)
         output.line(
-          `workers run as user ${otherUser}: files that heddle.yaml names are checked by sudo -u '#${otherUser}' heddle config show`,
+          `workers run as user ${otherUser}: to check the files that heddle.yaml names: sudo -u '#${otherUser}' heddle config show`,
         );
       if (devWorkerConfig !== undefined)
-        output.line(`heddle dev runs here, with what its workers have in ${devWorkerConfig}`);
+        output.line(`heddle dev is running here; its workers use ${devWorkerConfig}`);
     },
   },
 );
 
 type Hide = (type: string, fields: JsonObject) => JsonObject;
 
-/** The plugin says which fields are secret; where it cannot be asked, any may be. */
+/** The plugin declares which fields are secret; if it cannot be loaded, any may be. */
 function secretHider(registry: Registry | undefined): Hide {
   return (type, fields) =>
     hideSecrets(registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor, fields);

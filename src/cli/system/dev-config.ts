@@ -20,7 +20,7 @@ export async function writeWorkerConfig(
     type: 'local',
     site,
     fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } },
-    // What clusters get that name neither.
+    // The defaults for clusters that name neither.
     hardware: { default: 'small' },
     images: { default: 'host' },
   };

@@ -18,7 +18,7 @@ export interface RunningMachines extends KeptUp {
 
 const program = fileURLToPath(new URL('../../local/main.js', import.meta.url));
 
-/** Starts the machine service; should it die, it is started again at the same port, and its machines boot. */
+/** Starts the machine service, and restarts it at the same port if it dies; its machines then boot. */
 export async function startMachines({
   folder,
   kind,

@@ -24,9 +24,9 @@ export interface DevOptions {
   readonly openWorkspace: () => Promise<Workspace>;
   /** A sentence about what uses an account, for that page. */
   readonly describeUsers: (account: string) => Promise<string>;
-  /** Called when the record has changed: a part was started again. */
+  /** Called when the record has changed: a part was restarted. */
   readonly onChange: () => void;
-  /** Called when the machine service was started again, and its machines boot. */
+  /** Called when the machine service was restarted, and its machines boot. */
   readonly onMachinesBack: () => void;
 }
 
@@ -36,10 +36,10 @@ export interface DevParts {
   readonly record: () => Promise<Omit<DevRecord, 'owner'>>;
   /** What the machines are: `sandbox` or `directory`. */
   readonly machineKind: string;
-  /** Settles when the server ends by itself, with how. */
+  /** Settles when the server ends unexpectedly, with the way it ended. */
   readonly serverEnded: Promise<string>;
   readonly serverLogTail: () => Promise<string>;
-  /** Gives the worker a changed configuration, which it takes over. */
+  /** Gives the worker a changed configuration, which it applies. */
   readonly configure: (changed: Config) => Promise<void>;
   /** Stops all, the last started first. */
   readonly stop: () => Promise<void>;

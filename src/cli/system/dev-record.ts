@@ -36,8 +36,8 @@ export function devRecordFile(dataFolder: string): string {
 }
 
 /**
- * The record of a `heddle dev` that runs now; undefined when none does. A record that a killed one left does
- * not count.
+ * The record of a running `heddle dev`; undefined if there is none. Records that killed processes left are
+ * ignored.
  */
 export async function findDev(dataFolder: string): Promise<DevRecord | undefined> {
   const record = await readDevRecord(dataFolder);
@@ -57,7 +57,7 @@ export async function readDevRecord(dataFolder: string): Promise<DevRecord | und
   // Another user's `heddle dev`, which this one cannot use.
   if (!read.ok && otherOwnerOf(dataFolder) !== undefined) return undefined;
   const wrong = read.ok ? 'is damaged' : `cannot be read: ${read.wrong}`;
-  const right = 'Start heddle dev again, or remove the file if none runs.';
+  const right = 'Start heddle dev again, or remove the file if it is not running.';
   throw new ProblemsError('The record of heddle dev cannot be used:', [
     errorAt([], `${file} ${wrong}`, right),
   ]);

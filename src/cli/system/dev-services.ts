@@ -23,7 +23,7 @@ export interface ServicesAgain {
 
 /**
  * The end of the machine service is a power cut: its machines boot again without their services. An apply of
- * each cluster's own spec starts them; where a user must decide, it says what is down and which command helps.
+ * each cluster's own spec starts them; if a user must decide, a message names what is down and which command helps.
  */
 export async function startServicesAgain({ config, record, say, signal }: ServicesAgain): Promise<void> {
   const report = (what: string, error: unknown): void => {
@@ -78,7 +78,7 @@ async function startCluster({ client, isLocal, say, signal }: Starting, name: st
   const down = status.nodes.filter((node) => node.drift?.seen === 'rebooted' && isLocal(node));
   const spec = await client.spec(name);
   if (down.length === 0 || spec === null) return;
-  const machines = `${formatCount(down.length, 'machine')} of cluster ${name} booted again`;
+  const machines = `${formatCount(down.length, 'machine')} of cluster ${name} rebooted`;
   const services = [...new Set(down.flatMap(({ running }) => running))];
   const obstacle = obstacleOf(status, spec.repair.rebooted === 'start', services);
   if (obstacle === undefined) {
@@ -91,7 +91,7 @@ async function startCluster({ client, isLocal, say, signal }: Starting, name: st
     say(cleanLine(`${machines}, and ${obstacle.why}; down: ${places.join(', ')}; next: ${obstacle.next}`));
 }
 
-/** Why services are not started without a user's word. */
+/** Why a user must decide whether services are started. */
 function obstacleOf(
   { name, operation, queued, history }: ClusterStatus,
   repairs: boolean,

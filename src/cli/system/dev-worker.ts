@@ -15,7 +15,7 @@ interface DevWorkerOptions extends Upkeep {
   readonly namespace: string;
 }
 
-/** Starts a worker of our server, and again whenever it dies. */
+/** Starts a worker of our server, and restarts it whenever it dies. */
 export function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
   const { address, namespace, configFile, logFolder, say, onBack } = options;
   const logFile = join(logFolder, 'worker.log');
@@ -41,7 +41,7 @@ export function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
 }
 
 /**
- * The user's own Temporal settings, which may name another server with its certificates, are not meant for
+ * The user's own Temporal settings, which may name another server with its certificates, do not apply to
  * ours.
  */
 function environmentOf({ config, address, namespace }: DevWorkerOptions): Readonly<Record<string, string>> {

@@ -38,7 +38,7 @@ export async function dev(
   await removeDamagedRecord(config, say);
   await refuseSecond(config);
   await endStrays(config, say);
-  say('starting the Temporal server, the machine service and a worker; some seconds');
+  say('starting the Temporal server, the machine service and a worker; this takes some seconds');
   const interrupt = catchInterrupt();
   endWithParent(() => process.kill(process.pid, 'SIGTERM'));
   const { path: binary } = await findBinary({
@@ -53,7 +53,7 @@ export async function dev(
     for (const line of describeProcess()) say(line);
     children().then(
       (pids) => pids.forEach((pid) => process.kill(pid, 'SIGUSR2')),
-      (error: unknown) => say(`not all processes were asked: ${String(error)}`),
+      (error: unknown) => say(`not all processes received the signal: ${String(error)}`),
     );
   };
   process.on('SIGUSR2', dump);
@@ -100,7 +100,7 @@ export async function dev(
     say('stopping; press Ctrl-C again to end at once');
     await removeDevRecord(config.dataFolder);
     await parts.stop();
-    say('stopped; clusters go on when heddle dev is started again');
+    say('stopped; clusters continue when heddle dev is started again');
   }
 }
 
@@ -118,11 +118,13 @@ function followFile(
       if (missing !== undefined) throw new Error(missing);
       const changed = read();
       if (changed.dataFolder !== dataFolder || changed.site !== site)
-        throw new Error('Another dataFolder or site needs a restart of heddle dev.');
+        throw new Error('A change of dataFolder or site requires a restart of heddle dev.');
       await parts.configure(changed);
-      say(`${file} changed; the worker takes it over, or says in its log why not`);
+      say(`${file} changed; the worker applies it, or logs why not`);
     } catch (error) {
-      say(`${file} changed and is not taken over; the configuration before it stays. ${messageOf(error)}`);
+      say(
+        `${file} changed and is not applied; the previous configuration stays in effect. ${messageOf(error)}`,
+      );
     }
   });
 }
@@ -131,7 +133,7 @@ function followFile(
 async function removeDamagedRecord({ dataFolder }: Config, say: (line: string) => void): Promise<void> {
   await readDevRecord(dataFolder).catch(async (error: unknown) => {
     if (!(error instanceof ProblemsError)) throw error;
-    say(`${devRecordFile(dataFolder)} is damaged, and is written anew`);
+    say(`${devRecordFile(dataFolder)} is damaged, and is replaced`);
     await removeDevRecord(dataFolder);
   });
 }
@@ -165,7 +167,7 @@ async function refuseSecond({ dataFolder }: Config): Promise<void> {
   if (running === undefined) return;
   throw new CliError(
     'Refused',
-    `heddle dev runs already on ${dataFolder}: process ${running.owner.pid}, Temporal at ${running.address}, Web UI at ${running.ui}. ` +
+    `heddle dev is already running on ${dataFolder}: process ${running.owner.pid}, Temporal at ${running.address}, Web UI at ${running.ui}. ` +
       'Use that one, stop it, or set HEDDLE_DATA_FOLDER to another folder for a second one.',
     { next: 'heddle list' },
   );
@@ -185,13 +187,13 @@ async function announce(output: Output, config: Config, parts: DevParts): Promis
     ],
     ['data', config.dataFolder],
   ] as const;
-  output.line('Heddle is up. Ctrl-C stops it; clusters go on when it is started again.');
+  output.line('Heddle is up. Ctrl-C stops it; clusters continue when it is started again.');
   output.line();
   for (const [name, value] of rows) output.line(`  ${name.padEnd(9)} ${value}`);
   output.line();
   if (config.temporal.configured && !isSameAddress(config.temporal.address, record.address)) {
     output.line(
-      `warning: Temporal's own settings name ${config.temporal.address}, and other commands follow those; give them --address ${record.address}`,
+      `warning: Temporal's own settings name ${config.temporal.address}, which other commands use; pass them --address ${record.address}`,
     );
   }
   output.line('next, in another terminal: heddle apply cluster.yaml');

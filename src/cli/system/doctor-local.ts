@@ -20,18 +20,18 @@ const gibibyte = 1024 ** 3;
 export function checkNode(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return ok('Node', process.versions.node);
-  return fail('Node', `${process.versions.node} is too old; 20.19 or newer is needed (https://nodejs.org)`);
+  return fail('Node', `${process.versions.node} is too old; 20.19 or newer is required (https://nodejs.org)`);
 }
 
 /** Checks that only its owner can read the folder. It is created at first use. */
 export function checkFolder(check: string, folder: string): Finding {
   const other = otherOwnerOf(folder);
   if (other !== undefined)
-    return warn(check, `${folder} belongs to user ${other}, as which workers run`, doctorAs(other));
+    return warn(check, `${folder} belongs to user ${other}, and workers run as that user`, doctorAs(other));
   const stat = statSync(folder, { throwIfNoEntry: false });
-  if (stat === undefined) return ok(check, `${folder} is made at first use`);
+  if (stat === undefined) return ok(check, `${folder} is created at first use`);
   if (!isWritable(folder))
-    return fail(check, `${folder} may not be written by this user`, `chmod 700 '${folder}'`);
+    return fail(check, `${folder} is not writable by this user`, `chmod 700 '${folder}'`);
   const mode = stat.mode & 0o777;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return ok(check, folder);
   return fail(check, `${folder} is open to others (mode ${mode.toString(8)})`, `chmod 700 '${folder}'`);
@@ -68,7 +68,7 @@ export async function checkLogs({
     : ok('logs', text);
 }
 
-/** The bounds of the run folders on each node. What they take is known there only, and thousands of nodes are not asked. */
+/** The bounds of the run folders on each node. Their size is known only there, and thousands of nodes are not queried. */
 export function checkRunFolders({ runFolders }: Pick<Config, 'runFolders'>): Finding {
   const { count, sizeMb, days, outputMb } = runFolders;
   return ok(
@@ -93,7 +93,7 @@ export function checkKeys(config: Config): Finding {
   }
 }
 
-/** `found` is why the plugins cannot be loaded if it is a text. */
+/** If `found` is a text, it is the reason why the plugins cannot be loaded. */
 export function checkPlugins(found: Registry | string): Finding {
   if (typeof found === 'string') return fail('plugins', found, 'heddle plugins');
   const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string =>
@@ -177,7 +177,7 @@ export async function checkPrograms(
     if (lacks.length > 0) needs.push(`${who} needs ${lacks.join(', ')}`);
   }
   return needs.length === 0
-    ? ok('programs', 'all that accounts and automators need')
+    ? ok('programs', 'all programs of accounts and automators are on PATH')
     : warn('programs', `not on PATH of this machine: ${needs.join('; ')}`, 'heddle plugins');
 }
 

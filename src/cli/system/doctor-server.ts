@@ -52,8 +52,8 @@ export function checkAttributes(connection: Connection, namespace: string): Prom
     ({ present, problem }) =>
       problem === undefined
         ? ok(check, present.join(', '))
-        : warn(check, `${problem}; lists go without phases until then`, 'heddle server setup'),
-    (error: unknown) => warn(check, `the server does not say which there are: ${messageOf(error)}`),
+        : warn(check, `${problem}; until then, lists do not show phases`, 'heddle server setup'),
+    (error: unknown) => warn(check, `could not be read: ${messageOf(error)}`),
   );
 }
 
@@ -71,7 +71,7 @@ export function checkEncryption(connection: Connection, namespace: string, confi
         payload,
       })),
     );
-    if (memos.length === 0) return ok(check, `${config.encryption}; no cluster has left anything to look at`);
+    if (memos.length === 0) return ok(check, `${config.encryption}; there is no data of clusters to check`);
     const plain = memos.find(({ payload }) => textOf(payload, 'encoding') !== 'binary/encrypted');
     if (plain !== undefined) {
       const text = `${plain.workflow} wrote plaintext to the server`;
@@ -86,12 +86,12 @@ export function checkEncryption(connection: Connection, namespace: string, confi
     if (unknown.length === 0)
       return ok(
         check,
-        `${config.encryption}; what the last clusters wrote is encrypted with keys that are here`,
+        `${config.encryption}; data of the last clusters is encrypted with keys that are here`,
       );
     const text = `clusters on the server are encrypted with keys that are not here: ${unknown.join(', ')}`;
     return fail(check, text, 'heddle keys import FILE');
   };
-  return make().catch((error: unknown) => warn(check, `could not be looked at: ${messageOf(error)}`));
+  return make().catch((error: unknown) => warn(check, `could not be checked: ${messageOf(error)}`));
 }
 
 /** Compares this host's clock with the server's. Workers on it take no tasks beyond the bound. */
@@ -137,7 +137,7 @@ async function checkQueue(
   const { workers, last } = await ask(connection, () => readQueue(connection, namespace, queue, tasks));
   const what = `queue ${queue} (${tasks})`;
   if (last === undefined) return fail(check, `no worker polls ${what}`, 'heddle worker');
-  const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;
+  const asked = `${last.worker} last polled ${formatAge(last.at, Date.now())} ago`;
   if (workers === 0) return fail(check, `${what}: ${asked}; it seems to be gone`, 'heddle worker');
   return ok(check, `${what}: ${formatCount(workers, 'worker')}, ${asked}`);
 }
@@ -148,25 +148,25 @@ export async function checkDifferences(connection: Connection, namespace: string
   const temporal = new Client({ connection, namespace });
   const make = async (): Promise<Finding> => {
     const found = await ask(connection, () => workerDifferences(temporal));
-    if (found.length === 0) return ok(check, 'all workers have the same');
-    const text = [...found, 'which of them plans is chance; give all the same heddle.yaml'].join('\n');
-    // A warning, for a change of the configuration reaches one worker after the other.
+    if (found.length === 0) return ok(check, 'all workers have the same configuration');
+    const text = [...found, 'any of them may plan; give all of them the same heddle.yaml'].join('\n');
+    // Only a warning, because a change of the configuration reaches workers one after the other.
     return warn(check, text, 'heddle config show');
   };
   return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
 }
 
-/** Reports what workers did not take over of a heddle.yaml that changed while they run. */
+/** Reports changes of heddle.yaml that running workers did not apply. */
 export async function checkReloads(connection: Connection, namespace: string): Promise<Finding> {
   const check = 'changed settings';
   const temporal = new Client({ connection, namespace });
   const make = async (): Promise<Finding> => {
     const found = await ask(connection, () => workerReloads(temporal));
     return found.length === 0
-      ? ok(check, 'all workers have taken over their heddle.yaml')
+      ? ok(check, 'all workers have applied their heddle.yaml')
       : warn(check, found.join('\n'), 'heddle config show');
   };
-  return make().catch((error: unknown) => warn(check, `could not be looked at: ${messageOf(error)}`));
+  return make().catch((error: unknown) => warn(check, `could not be checked: ${messageOf(error)}`));
 }
 
 /** Shows the builds of workers; only workers of one build are sure to continue each other's workflows. */
@@ -177,7 +177,7 @@ export async function checkBuilds(connection: Connection, namespace: string): Pr
     const lines = buildLines(await ask(connection, () => listWorkers(temporal)));
     if (lines.length === 0) return skipped(check, 'no worker polls');
     if (lines.length === 1) return ok(check, lines.join());
-    // A warning, for an upgrade reaches one worker after the other.
+    // Only a warning, because an upgrade reaches workers one after the other.
     return warn(check, ['workers run different builds', ...lines].join('\n'));
   };
   return make().catch((error: unknown) => warn(check, `could not be compared: ${messageOf(error)}`));
@@ -197,10 +197,10 @@ export function checkLoadedPlugins(
     if (found.length === 0) return ok(check, 'the workers of this machine run the plugins on its disk');
     const lines = found.map(
       ({ worker, plugins }) =>
-        `worker ${worker} runs earlier files of ${plugins.map(({ type, name }) => `${type} ${name}`).join(', ')}`,
+        `worker ${worker} runs older files of ${plugins.map(({ type, name }) => `${type} ${name}`).join(', ')}`,
     );
     const remedy =
-      'workers load plugins when they start; heddle dev and supervisors start an ended worker again';
+      'workers load plugins when they start; heddle dev and supervisors restart a worker that ended';
     const pids = found.map(({ worker }) => worker.split('@', 1).join());
     return warn(check, [...lines, remedy].join('\n'), `kill ${pids.join(' ')}`);
   };

@@ -9,18 +9,18 @@ import { fail, ok, warn, type Finding } from './doctor-local.js';
 const check = 'sweep';
 const leaksCommand = 'heddle leaks';
 
-/** Does the sweep look, can it read all, and what did it find? */
+/** Whether the sweep runs and can read everything, and what it found. */
 export async function checkSweep(open: () => Client, now: number): Promise<Finding> {
   try {
     return judgeSweep(await readLeaks(open()), now);
   } catch (error) {
     if (error instanceof HeddleError && error.code === 'NotFound')
       return fail(check, `orphaned machines are not detected: ${messageOf(error)}`, 'heddle worker');
-    return warn(check, `could not be looked at: ${messageOf(error)}`, 'heddle worker');
+    return warn(check, `could not be checked: ${messageOf(error)}`, 'heddle worker');
   }
 }
 
-/** What a person should know of the last pass. */
+/** The result of the last pass. */
 export function judgeSweep(
   { report, schedule: { paused, everyMs, running } }: LeaksView,
   now: number,
@@ -28,21 +28,21 @@ export function judgeSweep(
   if (paused !== undefined)
     return warn(
       check,
-      `stands still: ${cleanLine(paused)}`,
+      `is paused: ${cleanLine(paused)}`,
       'temporal schedule toggle --unpause --schedule-id heddle-sweep',
     );
-  if (report === undefined) return ok(check, running ? 'makes its first pass now' : 'has not looked yet');
+  if (report === undefined) return ok(check, running ? 'is running its first pass' : 'has not run yet');
   const { at, refused, accounts, deleted } = report;
   const ago = `${formatAge(at, now)} ago`;
   if (now - Date.parse(at) > 3 * everyMs)
-    return warn(check, `the last pass ended ${ago}, although there should be more`, 'heddle leaks --sweep');
+    return warn(check, `the last pass ended ${ago}, and the next one is overdue`, 'heddle leaks --sweep');
   if (refused.length > 0)
     return warn(check, `refused to delete ${ago}: ${refused.map(cleanLine).join('; ')}`, leaksCommand);
   const failed = deleted.filter((leak) => leak.failed !== undefined);
   if (failed[0] !== undefined)
     return warn(
       check,
-      `could not delete ${failed.length} of what no cluster has: ${cleanLine(failed[0].failed ?? '')}`,
+      `could not delete ${failed.length} orphaned machines: ${cleanLine(failed[0].failed ?? '')}`,
       leaksCommand,
     );
   const left = accounts.reduce((sum, { leaks }) => sum + leaks, 0);
@@ -52,5 +52,5 @@ export function judgeSweep(
       `${left} ${left === 1 ? 'orphaned machine' : 'orphaned machines'}, as of ${ago}`,
       leaksCommand,
     );
-  return ok(check, `no machine without a cluster, as of ${ago}`);
+  return ok(check, `no orphaned machines, as of ${ago}`);
 }

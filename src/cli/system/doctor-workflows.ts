@@ -16,11 +16,11 @@ export async function checkWorkflows(open: () => Client): Promise<Finding> {
     const stuck = found.filter((one) => one !== undefined);
     const [first] = stuck;
     // The index lags behind a workflow that has just been continued.
-    if (first === undefined) return ok(check, 'no workflow has tasks that fail');
+    if (first === undefined) return ok(check, 'no workflow has failing tasks');
     const more = ids.length - described;
     const lines = [...stuck.map(textOfStuck), ...(more > 0 ? [`and ${more} more`] : [])];
     return fail(check, lines.join('\n'), recoverCommand(first.workflowId));
   } catch (error) {
-    return warn(check, `could not be looked at: ${messageOf(error)}`);
+    return warn(check, `could not be checked: ${messageOf(error)}`);
   }
 }

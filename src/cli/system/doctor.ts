@@ -74,14 +74,14 @@ export const doctor = localVerb(
 function summaryOf(failed: number, warned: number, all: number): string {
   const warnings = `${warned} ${warned === 1 ? 'warning' : 'warnings'}`;
   if (failed > 0) return `${failed} of ${all} checks failed${warned > 0 ? `, ${warnings}` : ''}.`;
-  return warned > 0 ? `No check failed; ${warnings}.` : 'All is well.';
+  return warned > 0 ? `No check failed; ${warnings}.` : 'All checks passed.';
 }
 
 async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   yield checkNode();
   const config = readConfig(options);
   if ('state' in config) return yield config;
-  yield ok('configuration', config.file ?? 'no heddle.yaml, so defaults and the environment');
+  yield ok('configuration', config.file ?? 'no heddle.yaml; using defaults and the environment');
   yield checkFolder('data folder', config.dataFolder);
   yield checkFolder('store', config.storeFolder);
   yield await checkLogs(config);

@@ -48,20 +48,20 @@ export async function keepUp(kept: KeptProcess): Promise<KeptUp> {
       if (stopped.signal.aborted) return;
       pauseMs = Date.now() - since > healthyMs ? firstPauseMs : pauseMs;
       say(
-        `the ${name} ended (${how}); it is started again in ${pauseMs / 1_000} s. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
+        `the ${name} ended (${how}); restarting it in ${pauseMs / 1_000} s. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
       );
       await sleep(pauseMs, undefined, { signal: stopped.signal });
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       current = await start(kept);
       if (stopped.signal.aborted) await current.end();
       else onBack();
-      say(`the ${name} is back`);
+      say(`the ${name} is running again`);
     }
   };
   const retry = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       await watch().catch((error: unknown) => {
-        if (!stopped.signal.aborted) say(`the ${name} could not be started again: ${messageOf(error)}`);
+        if (!stopped.signal.aborted) say(`the ${name} could not be restarted: ${messageOf(error)}`);
       });
     }
   };

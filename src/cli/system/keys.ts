@@ -44,23 +44,23 @@ export const create = localVerb(
   },
   {
     print: (output, { folder, keys: [key] }) => {
-      output.line(`key ${key?.id} is made, in ${folder}`);
+      output.line(`key ${key?.id} is created in ${folder}`);
       output.line(
-        `Every worker and every user of this server needs it: heddle keys export there, heddle keys import here.`,
+        `Every worker and every user of this server needs it: run heddle keys export here, and heddle keys import there.`,
       );
     },
   },
 );
 
-/** A new key could read nothing where another one is in use. A server that does not answer is not asked. */
+/** A new key could not decrypt data of another one in use. Skips the check if the server does not respond. */
 async function refuseInUse(config: Config, options: CommonOptions): Promise<void> {
   await withServer(config, options, async (server) => {
     const used = await keyInUse(server);
     if (used === undefined) return;
     throw new CliError(
       'Refused',
-      `no key was made: ${missingKey(server, used, config.keyFolder)}. ` +
-        'For another installation name its server and namespace, for example with TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE',
+      `no key was created: ${missingKey(server, used, config.keyFolder)}. ` +
+        'For another installation, select its server and namespace, for example with TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE',
       { next: 'heddle keys import FILE' },
     );
   });
@@ -80,7 +80,7 @@ export const list = localVerb(
   },
   {
     table: {
-      head: ['KEY', 'MADE', 'USE', 'NEEDED BY'],
+      head: ['KEY', 'CREATED', 'USE', 'NEEDED BY'],
       rows: ({ keys }) =>
         keys.map(({ id, createdAt, current, uses }) => [
           id,
@@ -92,7 +92,7 @@ export const list = localVerb(
     print: (output, { namespace }) => {
       if (namespace !== undefined)
         output.line(
-          `of namespace ${namespace}, by the memo, first and newest event of workflows that run. A key may be needed by more: heddle keys remove reads whole histories, and runs that ended`,
+          `in namespace ${namespace}, according to the memo and the first and newest event of running workflows. More may need a key: heddle keys remove also reads whole histories and ended runs`,
         );
     },
   },
@@ -139,7 +139,7 @@ function needText({ open, ended, schedules, workers }: KeyUses): string {
         ];
   const needs = [
     ...some('workflow', open),
-    ...(ended === 0 ? [] : [`${formatCount(ended, 'run')} that ended`]),
+    ...(ended === 0 ? [] : [`${formatCount(ended, 'ended run')}`]),
     ...some('schedule', schedules),
     ...some('worker', workers),
   ];
@@ -157,7 +157,7 @@ export const remove = localVerb(
     if (!ring.list().some((key) => key.id === id))
       throw new CliError('Invalid', `key ${id} is not in ${config.keyFolder}`, { next: 'heddle keys list' });
     if (ring.current().id === id)
-      throw new CliError('Refused', `key ${id} encrypts; encrypt with another one first`, {
+      throw new CliError('Refused', `key ${id} is in use for encryption; rotate to another key first`, {
         next: 'heddle keys rotate',
       });
     const uses = await withServer(config, options, async (server) => {
@@ -168,7 +168,7 @@ export const remove = localVerb(
     if (uses === undefined)
       throw new CliError(
         'NoServer',
-        `key ${id} was not removed: no server answers, so nobody knows who needs it`,
+        `key ${id} was not removed: no server responds, so it is unknown whether anything needs it`,
         { next: 'heddle doctor' },
       );
     const use = uses.found.get(id);
@@ -209,7 +209,7 @@ export interface RotateOptions extends CommonOptions {
 export const rotate = localVerb(
   async (options: RotateOptions) => {
     if (options.stage === true && options.to !== undefined)
-      throw new CliError('Usage', '--stage adds a key and --to begins to use one: give one of them');
+      throw new CliError('Usage', '--stage adds a key and --to starts to use one: give only one of them');
     const { keyFolder: folder } = folderConfiguration(options);
     const said = await rotateIn(folder, options);
     return { folder, keys: openKeyRing({ folder, create: false }).list(), said };
@@ -221,14 +221,14 @@ export const rotate = localVerb(
 async function rotateIn(folder: string, { stage = false, to }: RotateOptions): Promise<string> {
   if (stage) {
     const id = await addKey(folder);
-    return `key ${id} is added, and encrypts nothing yet: bring it to every worker and user (heddle keys export, heddle keys import)\nnext: heddle keys rotate --to ${id}`;
+    return `key ${id} is added, and does not encrypt yet: distribute it to every worker and user (heddle keys export, heddle keys import)\nnext: heddle keys rotate --to ${id}`;
   }
   if (to !== undefined) {
     await useKey(folder, to);
     return `key ${to} encrypts from now on; workers start to use it within a minute`;
   }
   const id = await rotateKeys(folder);
-  return `key ${id} encrypts from now on; the older keys stay, for what they encrypted\nEvery other worker and user needs it too: heddle keys export, heddle keys import.`;
+  return `key ${id} encrypts from now on; older keys stay to decrypt existing data\nEvery other worker and user needs it too: run heddle keys export here, and heddle keys import there.`;
 }
 
 /** Without a file the keys go to standard output, for a pipe; never to a terminal by accident. */
@@ -238,7 +238,7 @@ export async function exportRing(file: string | undefined, options: CommonOption
     if (file === undefined && process.stdout.isTTY)
       throw new CliError(
         'Usage',
-        'these keys open everything: name a file, or - to show them here all the same',
+        'these keys decrypt everything: name a file, or - to show them here nevertheless',
         { next: 'heddle keys export FILE' },
       );
     process.stdout.write(text);
@@ -277,7 +277,7 @@ export const importRing = localVerb(
     print: (output, { folder, imported, encrypts, foreign }) => {
       output.line(
         imported.length === 0
-          ? 'nothing new: these keys are all here already'
+          ? 'nothing new: all of these keys are already here'
           : `imported ${imported.join(', ')} into ${folder}`,
       );
       if (foreign !== undefined)
@@ -302,6 +302,6 @@ function folderConfiguration(options: CommonOptions): Config {
   if (config.keys === undefined) return config;
   throw new CliError(
     'Refused',
-    'the keys come from HEDDLE_KEYS, not from a folder; change them where that is set, or unset it',
+    'the keys come from HEDDLE_KEYS, not from a folder; change or unset HEDDLE_KEYS',
   );
 }

@@ -86,29 +86,28 @@ function whyLeft({ deleted, leaks: still, accounts, refused }: SweepReport, id: 
   if (failed !== undefined) return failed;
   const leak = still.find(({ providerid }) => providerid === id);
   if (leak?.kind === 'duplicate')
-    return 'for its node has another machine of the same key: delete it at the provider';
-  if (leak?.kind === 'unreadable') return 'for its key cannot be read: delete it at the provider';
-  if (refused.length > 0) return `for not all could be read: ${refused.join('; ')}`;
+    return 'because its node has another machine of the same key: delete it at the provider';
+  if (leak?.kind === 'unreadable') return 'because its key cannot be read: delete it at the provider';
+  if (refused.length > 0) return `because not everything could be read: ${refused.join('; ')}`;
   return leak === undefined
-    ? `for it is there no more, or a cluster has it (${accounts.map(({ name }) => name).join(', ')} were looked at)`
-    : 'for its cluster did not give it free';
+    ? `because it no longer exists, or a cluster has it (checked: ${accounts.map(({ name }) => name).join(', ')})`
+    : 'because its cluster did not release it';
 }
 
 function printView(output: Output, { report, schedule }: LeaksView, now: number): void {
   const { policy, everyMs, paused, next, running } = schedule;
-  if (report === undefined)
-    output.line(`the sweep has not looked yet${running ? '; it is looking now' : ''}`);
+  if (report === undefined) output.line(`the sweep has not run yet${running ? '; it is running now' : ''}`);
   else printReport(output, report, now);
   const when =
     paused === undefined
       ? `every ${formatDuration(everyMs)}${next === undefined ? '' : `, next at ${formatMoment(next)}`}`
       : `paused: ${cleanLine(paused)}`;
   output.line();
-  output.line(`looks ${when}`);
+  output.line(`sweep: ${when}`);
   output.line(
     policy.delete
-      ? `deletes what was seen for ${formatDuration(policy.minimumAgeMs)}, at most ${policy.cap} at a time`
-      : 'deletes nothing by itself (dry run); `sweep: {delete: true}` in heddle.yaml switches it on',
+      ? `deletes machines and images seen for ${formatDuration(policy.minimumAgeMs)}, at most ${policy.cap} at a time`
+      : 'deletes nothing (dry run); `sweep: {delete: true}` in heddle.yaml enables deletion',
   );
   const named = report?.leaks.find(
     ({ kind }) => kind === 'orphan' || kind === 'lost' || kind === 'abandoned' || kind === 'captured',
@@ -121,7 +120,7 @@ function printView(output: Output, { report, schedule }: LeaksView, now: number)
       ? [
           {
             command: 'heddle leaks --resume',
-            why: 'if the database is the right one: delete again, except unknown machines',
+            why: 'if the database is the right one: delete again, except for unknown machines',
           },
         ]
       : []),
@@ -129,7 +128,7 @@ function printView(output: Output, { report, schedule }: LeaksView, now: number)
   ]);
 }
 
-/** Whether the database seems to be older than the machines, and a person has not answered that yet. */
+/** Whether the database seems to be older than the machines, and a person has not resumed sweeps since. */
 function isStopped(report: SweepReport | undefined, { resumed }: LeaksView['schedule']): boolean {
   if (report === undefined) return false;
   const { unknown = [], stopped } = report;
@@ -142,12 +141,12 @@ function printReport(output: Output, report: SweepReport, now: number): void {
   const machines = accounts.reduce((sum, account) => sum + account.machines, 0);
   const more = accounts.reduce((sum, account) => sum + account.leaks, 0) - found.length;
   output.line(
-    `${found.length === 0 ? 'no machine' : formatCount(found.length, 'machine')} of ${machines} without a cluster, as of ${formatMoment(at)} (${formatAge(at, now)} ago)`,
+    `${found.length === 0 ? 'none' : found.length} of ${formatCount(machines, 'machine')} orphaned, as of ${formatMoment(at)} (${formatAge(at, now)} ago)`,
   );
   for (const why of refused) output.line(`refused to delete: ${why}`, 'red');
-  for (const why of silent) output.line(`left alone: ${why}`);
+  for (const why of silent) output.line(`skipped: ${why}`);
   for (const { name, unable } of accounts)
-    if (unable !== undefined) output.line(`not watched: ${name}, for ${unable}`);
+    if (unable !== undefined) output.line(`not checked: ${name}, because ${unable}`);
   for (const { account, providerid, key, failed } of deleted)
     if (failed === undefined) output.line(`deleted: ${providerid} of ${account} (${key})`);
   if (found.length === 0) return;
@@ -161,6 +160,6 @@ function printReport(output: Output, report: SweepReport, now: number): void {
     statusOfLeak(leak, report),
   ]);
   output.line();
-  output.table(['MACHINE', 'PROVIDER', 'CLUSTER', 'KEY', 'WHY', 'SEEN FOR', 'WHAT NOW'], rows);
+  output.table(['MACHINE', 'PROVIDER', 'CLUSTER', 'KEY', 'WHY', 'SEEN FOR', 'NEXT'], rows);
   if (more > 0) output.line(`and ${more} more`);
 }

@@ -27,7 +27,7 @@ type Recovered = RecoverDocument['recovered'][number];
  */
 export const recover = verb(
   async ({ temporal, config }, name: string, _options: ServerOptions): Promise<RecoverDocument> => {
-    // The SDK would log what we say better.
+    // Our own output replaces the SDK's log.
     Runtime.install({
       logger: new DefaultLogger('ERROR', () => undefined),
       telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },

@@ -36,7 +36,7 @@ export async function replay(files: readonly string[], options: ReplayVerbOption
       next: 'heddle replay --help',
     });
   }
-  // The SDK would log what we say better.
+  // Our own output replaces the SDK's log.
   Runtime.install({
     logger: new DefaultLogger('ERROR', () => undefined),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
@@ -54,7 +54,7 @@ const replayRunning = verb(
   },
   {
     print: (output, summary) => {
-      if (summary.total === 0) output.line('no Heddle workflow runs here: nothing can be broken');
+      if (summary.total === 0) output.line('no Heddle workflow is running here');
       printTotal(output, summary);
     },
     // A running workflow that cannot continue is a failure, also one of a type that this build lacks.
@@ -111,7 +111,7 @@ function replayOptions(
   if (bundle !== undefined && !existsSync(bundle))
     throw new CliError(
       'Usage',
-      `there is no workflow bundle ${cleanLine(bundle)}; a build leaves it in dist/workflow-bundle.js`,
+      `workflow bundle ${cleanLine(bundle)} does not exist; a build writes it to dist/workflow-bundle.js`,
     );
   return { namespace, keys, onPlaintext: encryption === 'optional' ? 'pass' : undefined, bundlePath: bundle };
 }
@@ -143,7 +143,7 @@ async function replayAll(
 function printTotal(output: Output, { total, ok, failed, next }: Summary): void {
   if (next === undefined) return;
   output.line(
-    `${total} ${total === 1 ? 'history' : 'histories'}: ${ok} ${ok === 1 ? 'replays' : 'replay'}, ${failed} not`,
+    `${total} ${total === 1 ? 'history' : 'histories'}: ${ok} ${ok === 1 ? 'replays' : 'replay'}, ${failed} ${failed === 1 ? 'does' : 'do'} not`,
   );
   output.line(`next: ${next}`);
 }
@@ -165,7 +165,7 @@ function nextStep(reports: readonly ReplayReport[]): string | undefined {
   const has = (...kinds: readonly ReplayFaultKind[]): boolean =>
     reports.some(({ error }) => error !== undefined && kinds.includes(error.kind));
   if (has('nondeterminism', 'failure'))
-    return "keep this build's workers away from these workflows, and put what changed behind patched(); see docs/upgrading.md";
+    return 'do not run workers of this build for these workflows, and guard the change with patched(); see docs/upgrading.md';
   if (has('unknown-type')) return 'run a build that has these workflow types; see docs/upgrading.md';
   if (has('undecryptable'))
     return 'heddle keys import FILE, with the keys of where they were written; --namespace names the namespace they were written in';

@@ -23,7 +23,7 @@ export const workerLost = 'WorkerLost';
 // temporal.api.enums.v1.TimeoutType
 const heartbeatTimeout = 4;
 
-/** A first attempt may take a moment to be taken up. */
+/** A first attempt may take a moment to start. */
 const patienceMs = 3_000;
 
 /** @throws HeddleError NotFound, NoServer. */
@@ -35,7 +35,7 @@ export async function readServer(client: Client, cluster: string): Promise<Serve
   );
 }
 
-/** The same of any workflows; `subject` is what people call them. @throws HeddleError NotFound, NoServer. */
+/** The same for any workflows; `subject` names them in messages. @throws HeddleError NotFound, NoServer. */
 export async function readWorkflows(
   client: Client,
   ids: readonly string[],
@@ -134,7 +134,7 @@ async function readStep(client: Client, { heartbeatDetails }: PendingActivity): 
     : undefined;
 }
 
-/** Undefined for the end of an attempt that is no failure. */
+/** Undefined if the attempt did not fail. */
 async function readFailure(
   client: Client,
   failure: temporal.api.failure.v1.IFailure,
@@ -142,7 +142,7 @@ async function readFailure(
   const { applicationFailureInfo: application, timeoutFailureInfo: timeout } = failure;
   if (application?.type === handedOver) return undefined;
   if (timeout?.timeoutType === heartbeatTimeout)
-    return { type: workerLost, message: 'its worker was killed, or does not get to work' };
+    return { type: workerLost, message: 'its worker was killed, or is overloaded' };
   return decodeFailure(client, failure).catch((error: unknown): HistoryFailure => ({
     message: `its message cannot be decrypted here: ${messageOf(error)}`,
   }));

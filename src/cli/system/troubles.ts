@@ -49,9 +49,11 @@ function unattended(
       ? ''
       : `; ${first.title}${others.length === 0 ? ' waits' : ` and ${others.length} more wait`} for it for ${formatAge(first.since, now)}`;
   const ago =
-    last === undefined ? '' : ` any more (${last.worker} asked last, ${formatAge(last.at, now)} ago)`;
+    last === undefined ? '' : ` any more (${last.worker} polled last, ${formatAge(last.at, now)} ago)`;
   const what =
-    tasks === 'workflows' ? 'no worker carries it on' : `no worker of site ${siteOf(queue)} takes its tasks`;
+    tasks === 'workflows'
+      ? 'the workflow cannot continue'
+      : `no worker of site ${siteOf(queue)} takes its tasks`;
   return {
     text: `queue ${queue}: no worker polls${ago}, so ${what}${who}`,
     gist: `queue ${queue}: no worker polls, so ${what}`,
@@ -64,8 +66,8 @@ function stuckWorkflow({ id, task }: WorkflowView, now: number): readonly Troubl
   const { attempt, since, failure } = task;
   return [
     {
-      text: `${id} cannot be carried on: workers failed at it ${attempt - 1} ${attempt === 2 ? 'time' : 'times'} in a row, for ${formatAge(since, now)}: ${failure}`,
-      gist: `${id} cannot be carried on: ${failure}`,
+      text: `${id} cannot continue: workers failed at it ${attempt - 1} ${attempt === 2 ? 'time' : 'times'} in a row, for ${formatAge(since, now)}: ${failure}`,
+      gist: `${id} cannot continue: ${failure}`,
       next: remedyFor(id, failure),
     },
   ];
@@ -93,8 +95,8 @@ function triedAgain(activities: readonly ActivityView[], now: number): readonly 
     const why = message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message;
     return [
       {
-        text: `${title} is tried again, attempt ${attempt} after ${formatAge(since, now)}${also}: ${why} (${kind})`,
-        gist: `${title} is tried again${also}: ${why}`,
+        text: `${title} is being retried, attempt ${attempt} after ${formatAge(since, now)}${also}: ${why} (${kind})`,
+        gist: `${title} is being retried${also}: ${why}`,
         next: isKeyMissing(message) ? keys : undefined,
       },
     ];

@@ -43,7 +43,7 @@ describe('the removal of a provider account', () => {
     expect(await run('provider', 'remove', 'local')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /cluster web, pool ci, image base use it: delete what uses it first.* pass --yes to confirm/,
+        /cluster web, pool ci, image base use it: delete what uses it first.* without one, pass --yes/,
       ),
     });
     expect(await json('provider', 'list')).toMatchObject({

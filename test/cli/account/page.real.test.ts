@@ -63,7 +63,7 @@ describe.skipIf(chromium === undefined)(
       await browser.type('field.apiKey', 'hunter22');
       await browser.leave(`document.querySelector('button').click()`);
       expect(await browser.see(`document.getElementById('name.error').textContent`)).toContain(
-        '"Bad Name" is no valid name',
+        '"Bad Name" is not a valid name',
       );
       expect(await browser.see(`document.activeElement.id`)).toBe('name');
       expect(
@@ -77,7 +77,7 @@ describe.skipIf(chromium === undefined)(
       await browser.type('field.apiKey', 'hunter22');
       await browser.leave(`document.querySelector('button').click()`);
       expect(await browser.see(`document.querySelector('[role=status]').textContent`)).toContain(
-        'Workers that run with this heddle.yaml take it over',
+        'Running workers apply this heddle.yaml',
       );
       expect(await browser.see('document.body.textContent')).not.toContain('hunter22');
       expect(await readFile(file, 'utf8')).toContain('  try:\n    type: local\n');
@@ -142,7 +142,7 @@ describe.skipIf(chromium === undefined)(
       await click('Back');
       await click('Remove');
       await click('Remove try');
-      expect(await status()).toContain('try is no longer in');
+      expect(await status()).toContain('try was removed from');
     });
 
     it('fits into the width of a phone, with long names and addresses', async () => {
@@ -187,7 +187,7 @@ describe.skipIf(chromium === undefined)(
       await browser.open(`file://${other}`);
       await browser.leave('document.forms[0].submit()');
       expect(await until('the answer', () => browser.see('document.body.textContent'))).toContain(
-        'Another page may not use this one.',
+        'Requests from other pages are not allowed.',
       );
       expect(await readFile(file, 'utf8')).not.toContain('evil');
     });

@@ -140,9 +140,9 @@ describe('the page for provider accounts', () => {
       '# ours\ndataFolder: ./data\nproviders:\n  try:\n    type: local\n    site: lab\n    fields:\n      endpoint: http://127.0.0.1:1\n      apiKey:\n        secret: file:',
     );
     const list = await ask('?added=try');
-    expect(list.text).toContain('Workers that run with this heddle.yaml take it over');
+    expect(list.text).toContain('Running workers apply this heddle.yaml');
     expect(list.text).not.toContain('hunter22');
-    expect((await send('local', right)).text).toMatch(/id="name\.error">is an account already/);
+    expect((await send('local', right)).text).toMatch(/id="name\.error">already exists/);
   });
 
   it('shows errors beside the field, keeps what was typed except secrets, and writes nothing', async () => {
@@ -153,7 +153,7 @@ describe('the page for provider accounts', () => {
       'field.apiKey': 'hunter22',
     });
     expect(status).toBe(422);
-    expect(text).toMatch(/id="name\.error">&quot;Bad Name&quot; is no valid name/);
+    expect(text).toMatch(/id="name\.error">&quot;Bad Name&quot; is not a valid name/);
     expect(text).toMatch(/id="site\.error">/);
     expect(text).toMatch(/id="field\.endpoint\.error">is missing/);
     expect(text).toContain(
@@ -249,7 +249,7 @@ describe('the page for provider accounts', () => {
       expect(text).toMatch(/name="field\.endpoint"[^>]* required value="http:\/\/127\.0\.0\.1:1"/);
       expect(text).toMatch(/name="site"[^>]* value="lab"/);
       expect(text).not.toMatch(/id="name"|hunter22|secrets\/try/);
-      expect(text).toMatch(/A value is stored, which is not shown/);
+      expect(text).toMatch(/A value is stored but not shown/);
       expect(text).not.toMatch(/name="field\.apiKey"[^>]* required/);
     });
 
@@ -283,7 +283,7 @@ describe('the page for provider accounts', () => {
       expect(status).toBe(422);
       expect(text).toMatch(/value="nowhere"/);
       expect(text).toMatch(/id="field\.endpoint\.error">/);
-      expect(text).toContain('Type it again: what is secret is not sent back');
+      expect(text).toContain('Type it again: secrets are not sent back');
       expect(text).not.toContain('other333');
       expect([await readFile(file, 'utf8'), await kept()]).toEqual([before, 'hunter22\n']);
     });
@@ -317,9 +317,9 @@ describe('the page for provider accounts', () => {
       for (const path of ['accounts/none', 'accounts/none/remove', 'accounts/__proto__', 'automators/none'])
         expect([path, (await ask(path)).status]).toEqual([path, 404]);
       await writeFile(file, `${empty}providers: {old: {type: gone}}\nautomators: {away: {}}\n`);
-      expect((await ask('')).text).toContain('There is no automator away');
+      expect((await ask('')).text).toContain('Automator away does not exist');
       expect((await post('automators/away/remove', {})).status).toBe(303);
-      expect((await ask('')).text).toContain('There is no provider plugin gone.');
+      expect((await ask('')).text).toContain('Provider plugin gone does not exist.');
       expect((await ask('accounts/old')).status).toBe(404);
       expect((await post('accounts/old/remove', {})).status).toBe(303);
     });
@@ -328,7 +328,7 @@ describe('the page for provider accounts', () => {
       const shared = `${empty}providers: {a: &a {type: docker}, b: *a}\n`;
       await writeFile(file, shared);
       const { status, text } = await post('accounts/a/remove', {});
-      expect([status, text]).toEqual([409, expect.stringContaining('heddle.yaml is not changed')]);
+      expect([status, text]).toEqual([409, expect.stringContaining('heddle.yaml was not changed')]);
       expect(await readFile(file, 'utf8')).toBe(shared);
     });
 
@@ -348,7 +348,7 @@ describe('the page for provider accounts', () => {
       expect([status, headers['location']]).toEqual([303, `${new URL(page.url).pathname}?removed=try`]);
       await expect(kept()).rejects.toThrow('ENOENT');
       expect(await readFile(file, 'utf8')).not.toContain('try');
-      expect((await ask('?removed=try')).text).toContain(`try is no longer in ${file}`);
+      expect((await ask('?removed=try')).text).toContain(`try was removed from ${file}`);
     });
   });
 
@@ -385,7 +385,7 @@ describe('the page for provider accounts', () => {
       expect(refused).toMatch(/class="failed" role="status">Auth: /);
       expect(refused).not.toContain('wrong-key-777');
       expect(await test('env:NO_SUCH_VARIABLE')).toContain('NO_SUCH_VARIABLE is not set');
-      expect(await test(service.apiKey, 'lab')).toContain('Only workers of the site lab reach this provider');
+      expect(await test(service.apiKey, 'lab')).toContain('Only workers of site lab reach this provider');
     } finally {
       await service.close();
     }

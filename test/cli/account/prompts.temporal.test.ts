@@ -58,7 +58,7 @@ describe.skipIf(!hasTerminal)(
         '(one of several)',
         'should be a number, but is "many"',
         'one of none, ssh',
-        '22 unless given',
+        'default: 22',
       ])
         expect(shown).toContain(said);
       expect(await readFile(join(folder, 'heddle.yaml'), 'utf8')).toBe(

@@ -41,7 +41,7 @@ describe('heddle provider', () => {
     );
     expect(ended).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Workers that run with this heddle.yaml take it over'),
+      stdout: expect.stringContaining('Running workers apply this heddle.yaml'),
     });
     expect(ended.stdout + ended.stderr).not.toContain('hunter22');
     expect(await read('data', 'secrets', 'try', 'apiKey')).toBe('hunter22 = x\n');
@@ -77,7 +77,7 @@ describe('heddle provider', () => {
     const ended = await run(['add', 'try', ...endpoint, '--field', 'apiKey=hunter22']);
     expect(ended).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/must not stand in a command line.*apiKey=REFERENCE.*--secrets-from -/),
+      stderr: expect.stringMatching(/must not be on the command line.*apiKey=REFERENCE.*--secrets-from -/),
     });
     expect(ended.stderr).not.toContain('hunter22');
     expect(await run(['add', 'try', ...endpoint, '--secrets-from', '-'], 'hunter22')).toMatchObject({
@@ -158,14 +158,14 @@ describe('heddle provider', () => {
     }
     expect(await run(['test', 'nosuch'])).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('there is no provider account "nosuch"'),
+      stderr: expect.stringContaining('has no provider account "nosuch"'),
     });
   });
 
   it('asks before a removal also where no server tells what uses the account', async () => {
     expect(await run(['remove', 'rack', '--file', 'heddle.yaml'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/Whether anything uses it is not known.*pass --yes to confirm/),
+      stderr: expect.stringMatching(/It is unknown whether anything uses it.*without one, pass --yes/),
     });
     expect(await read('heddle.yaml')).toBe(written);
   });

@@ -68,8 +68,14 @@ describe('an invalid account', () => {
       'needs machines, or inventory',
     ],
     ['a type that is not there', 'try', { type: 'locl' }, 'NotFound', 'Did you mean "local"?'],
-    ['a name that is none', '../x', { type: 'docker' }, 'Usage', 'NAME: "../x" is no valid name'],
-    ['a site that is none', 'x', { type: 'docker', site: 'A B' }, 'Usage', '--site: "A B" is no valid name'],
+    ['a name that is none', '../x', { type: 'docker' }, 'Usage', 'NAME: "../x" is not a valid name'],
+    [
+      'a site that is none',
+      'x',
+      { type: 'docker', site: 'A B' },
+      'Usage',
+      '--site: "A B" is not a valid name',
+    ],
     ['a name that is taken', 'rack', { type: 'docker' }, 'Refused', '--replace'],
     [
       'a field given twice',
@@ -89,7 +95,7 @@ describe('an invalid account', () => {
       'x',
       { type: 'docker', field: [['privateKey', key]] },
       'Usage',
-      'must not stand in a command line',
+      'must not be on the command line',
     ],
     [
       'secrets from somewhere else',

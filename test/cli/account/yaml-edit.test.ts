@@ -69,7 +69,7 @@ describe('heddle.yaml with a further account', () => {
   it('is refused if another setting depends on how it is written', () => {
     const shared =
       'providers:\n  a:\n    type: static\n    fields: &f {inventory: x}\n  b:\n    type: static\n    fields: *f\n';
-    expect(() => dropAccount(shared, 'a')).toThrow(/heddle.yaml is not changed/);
+    expect(() => dropAccount(shared, 'a')).toThrow(/heddle.yaml was not changed/);
     expect(dropAccount(shared, 'b')).toBe(
       'providers:\n  a:\n    type: static\n    fields: &f {inventory: x}\n',
     );
@@ -77,7 +77,7 @@ describe('heddle.yaml with a further account', () => {
 
   it('is refused if the result would be invalid', () => {
     expect(() => putAccount(written, 'Bad Name', local)).toThrow(
-      /heddle.yaml is not changed.*is no valid name/,
+      /heddle.yaml was not changed.*is no valid name/,
     );
   });
 });

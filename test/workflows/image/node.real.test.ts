@@ -99,7 +99,7 @@ describe('an image of an existing node', () => {
   it('is refused while the node is gone or busy; while it is leased the cluster waits, and delete does not', async () => {
     await expect(
       ground.apply('none', { recipe: { from: { cluster: 'nobody', node: 'app-1' } } }),
-    ).rejects.toThrow(/there is no cluster nobody/);
+    ).rejects.toThrow(/cluster nobody does not exist/);
     await cluster('busy');
     await expect(
       ground.apply('none', { recipe: { from: { cluster: 'busy', node: 'app-7' } } }),

@@ -259,7 +259,7 @@ describe('the machine of a node', () => {
   it('is refused if it does not exist, and for other callers', async () => {
     expect((await ground.operate('nobody/app-1', { kind: 'status' })).operation).toMatchObject({
       state: 'failed',
-      failure: { message: expect.stringContaining('there is no cluster nobody') },
+      failure: { message: expect.stringContaining('cluster nobody does not exist') },
     });
     await expect(ground.begin('web/app-1', { kind: 'reserve', user: 'ada' })).rejects.toMatchObject({
       code: 'Invalid',

@@ -114,7 +114,7 @@ describe('an exported pool', () => {
     expect(await pool.export()).toEqual(records);
     await expect(pool.restore(records)).rejects.toMatchObject({
       code: 'Refused',
-      message: expect.stringContaining('there is pool stopped already') as string,
+      message: expect.stringContaining('pool stopped already exists') as string,
     });
     await pool.cancelExport();
     await pool.return(id);

@@ -367,6 +367,6 @@ describe('a pool', () => {
       message: expect.stringContaining('pool refuses has no node a-9'),
     });
     await checkEnd(pool);
-    await expect(pool.request(['a'])).rejects.toThrow(/there is no pool refuses/);
+    await expect(pool.request(['a'])).rejects.toThrow(/pool refuses does not exist/);
   });
 });

@@ -154,7 +154,7 @@ describe('resources in detail', () => {
       expect(await run('resource', 'put', 'books', folder)).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(
-          /^resource books: version 1, archive of 2560 bytes, sha256:[0-9a-f]{64}\nIt is set: clusters take it with their next apply\.\n$/,
+          /^resource books: version 1, archive of 2560 bytes, sha256:[0-9a-f]{64}\nIt is set: clusters use it from their next apply\.\n$/,
         ),
       });
       await writeFile(join(folder, 'web', 'metadata.rb'), 'two');
@@ -164,7 +164,7 @@ describe('resources in detail', () => {
       });
       expect(await run('resource', 'set', 'books', '2')).toMatchObject({
         code: 0,
-        stdout: 'resource books: version 2 is set; clusters take it with their next apply\n',
+        stdout: 'resource books: version 2 is set; clusters use it from their next apply\n',
       });
       expect(await run('resource', 'list', 'books')).toMatchObject({
         code: 0,
@@ -181,7 +181,7 @@ describe('resources in detail', () => {
       expect(await readFile(join(to, 'web', 'metadata.rb'), 'utf8')).toBe('one');
       expect(await run('resource', 'get', 'books', to)).toMatchObject({
         code: 3,
-        stderr: expect.stringContaining('is there already'),
+        stderr: expect.stringContaining('already exists'),
       });
       expect(await run('resource', 'rollback', 'books')).toMatchObject({
         code: 0,

@@ -139,7 +139,7 @@ describe('resources', () => {
     expect((await client.waitFor('lost', operation)).operation).toMatchObject({
       state: 'held',
       reason: expect.stringContaining(
-        'version 1 of resource lost cannot be had: part 0 is not there. Put the same content again (heddle resource put lost PATH) and retry',
+        'version 1 of resource lost is not available: part 0 is missing. Put the same content again (heddle resource put lost PATH) and retry',
       ),
     });
     expect(await client.resources.put('lost', { format: 'archive', bytes })).toMatchObject({

@@ -38,7 +38,7 @@ export interface FieldState {
   readonly again: boolean;
 }
 
-/** The input of one field of a plugin. What is secret is never sent to the browser. */
+/** The input of one field of a plugin. Secrets are never sent to the browser. */
 export function fieldControl(
   descriptor: Descriptor,
   [key, field]: readonly [string, FieldDeclaration],
@@ -52,9 +52,9 @@ export function fieldControl(
   const about = [
     field.description,
     describeKind(field),
-    isKept ? 'A value is stored, which is not shown: leave this empty to keep it.' : undefined,
+    isKept ? 'A value is stored but not shown: leave this empty to keep it.' : undefined,
   ].filter((part) => part !== undefined);
-  // What the page's script needs to tell, during typing, whether the field is required.
+  // Lets the page's script update, during typing, whether the field is required.
   const required = html` ${need === 'required' && !isKept ? html`required` : undefined}${
     field.requiredWhen === undefined
       ? undefined
@@ -66,7 +66,7 @@ export function fieldControl(
     { key: inputName(key), title: field.title, need: `${key}, ${need}`, about, problems },
     (attributes) => inputOf(field, html`${attributes}${required}`, isSecret ? '' : given),
   )}
-${isSecret && given !== '' && again ? html`<p class="error">Type it again: what is secret is not sent back to the browser.</p>` : undefined}
+${isSecret && given !== '' && again ? html`<p class="error">Type it again: secrets are not sent back to the browser.</p>` : undefined}
 ${isKept && need !== 'required' ? removal(key, typed) : undefined}`;
 }
 
@@ -100,7 +100,7 @@ function options(
   choices: readonly string[],
   { chosen, otherwise }: { readonly chosen: string; readonly otherwise: string },
 ): Markup {
-  const nothing = otherwise === '' ? '(not given)' : `(not given: ${otherwise})`;
+  const nothing = otherwise === '' ? '(not set)' : `(not set; default: ${otherwise})`;
   return html`<select ${attributes}>${choices.map((choice) => html`<option value="${choice}"${choice === chosen ? html` selected` : undefined}>${choice === '' ? nothing : choice}</option>`)}</select>`;
 }
 

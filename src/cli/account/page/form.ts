@@ -23,7 +23,7 @@ export interface SettingsForm {
   readonly stored: JsonObject;
 }
 
-/** What was typed into a form, and what is wrong with it; absent where the form is shown for the first time. */
+/** The input of a form and its problems; absent when the form is shown for the first time. */
 export interface Sent {
   readonly typed: Typed;
   readonly problems: readonly Problem[];
@@ -48,7 +48,7 @@ export function settingsForm(form: SettingsForm, typed: Typed, sent: Sent | unde
 ${descriptor.fields === undefined ? html`<p>${noFieldsDeclared}</p>` : undefined}
 ${alternatives === undefined ? undefined : html`<p>${alternatives}</p>`}
 ${general.map((problem) => html`<p class="error" role="alert">${sentenceOf(problem)}</p>`)}
-${declared.some(([, field]) => takesReference(field)) ? html`<p>In place of a secret or a text a reference may stand, which workers resolve when they use it: ${referenceForms}.</p>` : undefined}
+${declared.some(([, field]) => takesReference(field)) ? html`<p>Secrets and texts may be references, which workers resolve when they use them: ${referenceForms}.</p>` : undefined}
 <form method="post" action="${form.action}" autocomplete="off">
 ${identity.map((part) => identityControl(part, values, said(part)))}
 ${declared.map(([key, field]) =>
@@ -72,7 +72,7 @@ function identityControl(part: 'name' | 'site', typed: Typed, problems: readonly
           key: 'name',
           title: 'Name',
           need: 'required',
-          about: ['What clusters call it.', 'lower-case letters, digits and hyphens'],
+          about: ['Its name in cluster files.', 'lower-case letters, digits and hyphens'],
           problems,
         },
         (attributes) => html`<input ${attributes} required value="${value}">`,
@@ -82,7 +82,7 @@ function identityControl(part: 'name' | 'site', typed: Typed, problems: readonly
           key: 'site',
           title: 'Site',
           need: 'optional',
-          about: ["The site whose workers reach its machines; each worker's own unless given."],
+          about: ["The site whose workers reach its machines. Default: each worker's own site."],
           problems,
         },
         (attributes) => html`<input ${attributes} value="${value}">`,

@@ -11,7 +11,7 @@ import type { Markup } from './markup.js';
 /** What the last form changed, as the address of the list says. */
 export type Done = Readonly<Partial<Record<'added' | 'changed' | 'set' | 'removed', string>>>;
 
-/** The accounts and the settings of automators that are there, and what more there may be. */
+/** The existing accounts and automator settings, and the account types that can be added. */
 export function settingsList(workspace: Workspace, done: Done, base: string): Markup {
   const { config, file, descriptors, automators } = workspace;
   const accounts = Object.entries(config.providers);
@@ -23,7 +23,7 @@ ${accounts.map(([name, account]) => {
   return entryCard(
     { name, about: `${account.type}, site ${account.site}`, fields: hideSecrets(descriptor, account.fields) },
     descriptor === undefined
-      ? html`<p class="error">There is no provider plugin ${account.type}.</p>${link(`${base}/accounts/${name}/remove`, 'Remove', name)}`
+      ? html`<p class="error">Provider plugin ${account.type} does not exist.</p>${link(`${base}/accounts/${name}/remove`, 'Remove', name)}`
       : html`${link(`${base}/accounts/${name}`, 'Edit', name)}
 <form method="post" action="${base}/accounts/${name}/test"><button aria-label="Test ${name}">Test</button></form>
 ${link(`${base}/accounts/${name}/remove`, 'Remove', name)}`,
@@ -39,7 +39,7 @@ ${Object.keys(config.automators)
   .map((name) =>
     entryCard(
       { name, about: 'set', fields: {} },
-      html`<p class="error">There is no automator ${name} with administrators' fields.</p>${link(`${base}/automators/${name}/remove`, 'Remove', name)}`,
+      html`<p class="error">Automator ${name} does not exist, or has no administrators' fields.</p>${link(`${base}/automators/${name}/remove`, 'Remove', name)}`,
     ),
   )}`;
 }
@@ -78,7 +78,7 @@ function link(address: string, text: string, about: string): Markup {
   return html`<a class="button" href="${address}" aria-label="${text} ${about}">${text}</a>`;
 }
 
-/** The names come from the address, which anyone can make up: only those that fit what is there count. */
+/** The names come from the address, which anyone can forge: only names that match the file are used. */
 function doneNotice({ config, file }: Workspace, { added, changed, set, removed }: Done): Markup | undefined {
   const isIn = (entries: object, name: string | undefined): name is string =>
     name !== undefined && Object.hasOwn(entries, name);
@@ -87,7 +87,7 @@ function doneNotice({ config, file }: Workspace, { added, changed, set, removed 
   if (isIn(config.providers, changed)) return notice(`${changed} is changed in ${file}.`);
   if (isIn(config.automators, set)) return notice(`The settings of ${set} are in ${file}.`);
   if (removed !== undefined && /^[\w-]{1,63}$/.test(removed))
-    return notice(`${removed} is no longer in ${file}.`);
+    return notice(`${removed} was removed from ${file}.`);
   return undefined;
 }
 
@@ -103,7 +103,7 @@ export function removalPage(
 <p><strong>${
     account
       ? 'Clusters, pools, machines and images that use this account can then neither be changed nor deleted, and their machines keep running.'
-      : 'Clusters whose services need these settings can then not be changed.'
+      : 'Clusters whose services need these settings can then no longer be changed.'
   }</strong></p>
 ${users === undefined ? undefined : html`<p id="users">${users}</p>`}
 <form method="post" action="${base}/${account ? 'accounts' : 'automators'}/${name}/remove"><button class="danger">Remove ${name}</button></form>

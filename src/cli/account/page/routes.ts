@@ -15,7 +15,7 @@ import { fieldsOf, typedOf, type Typed } from './typed.js';
 
 const maxFormBytes = 512 * 1024;
 
-/** A form, what it shows at first, and how what is typed into it is checked and saved. */
+/** A form, its initial values, and how its input is checked and saved. */
 interface Editor {
   readonly form: SettingsForm;
   readonly initial: URLSearchParams;
@@ -97,7 +97,7 @@ function newAccountEditor(workspace: Workspace, type: string, base: string): Edi
     check: (typed) => {
       const draft = draftOf(typed);
       const taken = Object.hasOwn(workspace.config.providers, draft.name)
-        ? [errorAt(['name'], 'is an account already', 'Choose another name.')]
+        ? [errorAt(['name'], 'already exists', 'Choose another name.')]
         : [];
       return [...checkDraft(workspace, draft), ...taken];
     },
@@ -199,5 +199,5 @@ function find<Named extends { readonly name: string }>(all: readonly Named[], wa
 }
 
 function missing(): never {
-  return refuse(404, 'There is no such page.');
+  return refuse(404, 'Page not found.');
 }

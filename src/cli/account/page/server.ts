@@ -58,7 +58,7 @@ function createApp(base: string, sources: PageSources, check: (context: Context)
     context.html(page(settingsList(await sources.open(), context.req.query(), base), base)),
   );
   addSettingsRoutes(app, base, sources);
-  app.notFound(() => refuse(404, 'There is no such page.'));
+  app.notFound(() => refuse(404, 'Page not found.'));
   app.onError((error, context) => {
     // heddle.yaml was changed meanwhile, or cannot be changed safely.
     const otherwise = error instanceof CliError ? 409 : 500;
@@ -84,18 +84,18 @@ const securityHeaders: Readonly<Record<string, string>> = {
  * cookie: browsers send cookies to every port of this machine.
  */
 function admit({ req }: Context, authority: string, token: string): void {
-  // A foreign page may point a name of its own at this machine; the browser then sends that name.
-  if (req.header('Host') !== authority) refuse(403, `This page is at http://${authority} alone.`);
+  // A foreign page may point its own name at this machine; the browser then sends that name.
+  if (req.header('Host') !== authority) refuse(403, `This page is only available at http://${authority}.`);
   const origin = req.header('Origin');
   if ((req.method !== 'GET' || origin !== undefined) && origin !== `http://${authority}`)
-    refuse(403, 'Another page may not use this one.');
+    refuse(403, 'Requests from other pages are not allowed.');
   const [, given = ''] = req.path.split('/');
   // Compared as digests, so that the duration does not depend on the token.
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   if (!timingSafeEqual(digest(given), digest(token)))
     refuse(
       401,
-      'The address is not complete. heddle dev prints it when it starts, and makes a new one each time.',
+      'The address is incomplete. heddle dev prints it at each start, and generates a new one each time.',
     );
   if (req.method !== 'GET' && req.method !== 'POST') refuse(405, 'Use GET or POST.');
 }

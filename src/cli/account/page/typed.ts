@@ -23,7 +23,7 @@ export function isShown(key: string, field: FieldDeclaration, value: Json): bool
   return isDeepStrictEqual(hideSecrets(declared, { [key]: value }), { [key]: value });
 }
 
-/** What a form of stored fields shows: their values as they would be typed, without those that are secret. */
+/** The initial input of a form of stored fields: their values as typed text, without secrets. */
 export function typedOf(descriptor: Descriptor, stored: JsonObject): URLSearchParams {
   return new URLSearchParams(
     declaredFields(descriptor).flatMap(([key, field]): [string, string][] => {
@@ -59,7 +59,7 @@ function keptValue(key: string, field: FieldDeclaration, typed: Typed, stored: J
   return value;
 }
 
-/** Forms send their lines with both marks. */
+/** Forms send lines that end with CRLF. */
 function textAt(typed: Typed, name: string): string {
   return (typed.get(name) ?? '').replaceAll('\r\n', '\n');
 }
