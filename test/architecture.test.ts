@@ -75,7 +75,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   { files: /^store\//, may: /^(model|store|schema)\/|^node:|^(tar|write-file-atomic)$/ },
   {
     files: /^client\//,
-    may: /^(model|schema|client)\/|^workflows\/([a-z-]+\/)?messages\.js$|^@temporalio\/(client|common)$|^node:/,
+    may: /^(model|schema|client)\/|^workflows\/([a-z-]+\/)?messages\.js$|^(p-limit|@temporalio\/(client|common))$|^node:/,
     mayTypes: /^workflows\//,
   },
   {

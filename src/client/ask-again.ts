@@ -8,11 +8,21 @@ import {
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
 import { grpcStatus } from '../model/grpc-status.js';
+import { longestMs } from './call.js';
 import { unreadHistory } from '../model/unread-history.js';
 
-/** How often something is asked again, and the wait between, in ms. Updates also take turns with those of others. */
-const mostTimes = { query: 50, update: 300 };
-const againMs = 200;
+interface Patience {
+  readonly withinMs: number;
+  /** The first pause is short, and each further one twice as long, up to this. */
+  readonly longestPauseMs: number;
+}
+
+const firstPauseMs = 200;
+const patience = {
+  query: { withinMs: 10_000, longestPauseMs: firstPauseMs },
+  // Updates take turns with those of others. `call` ends it earlier if workers show no signs of life.
+  update: { withinMs: longestMs, longestPauseMs: 3_000 },
+} as const satisfies Record<string, Patience>;
 
 /**
  * After so many refusals the server is asked to reject the query if the workflow has ended: then there is no next
@@ -24,15 +34,15 @@ const notOpen = 2; // QUERY_REJECT_CONDITION_NOT_OPEN
 /**
  * Repeats requests that failed for a transient reason: queries that a worker could not answer yet
  * (`src/workflows/no-early-query.ts`) or that were too many at once, and updates whose workflow task the
- * server refused because of an event just before the workflow's end. An update keeps its id, so it is
- * executed once; `renewStarts` seals a start anew.
+ * server refused because of an event just before the workflow's end, or because there were too many at once. An update
+ * keeps its id, so it is executed once; `renewStarts` seals a start anew.
  */
 export const askAgain: WorkflowClientInterceptor = {
   query: (input, next) => {
     let asked = 0;
     const ask = (): Promise<unknown> =>
       next(asked++ < openTimes ? input : { ...input, queryRejectCondition: notOpen });
-    return again(ask, isQueryToAskAgain, mostTimes.query).catch((error: unknown) => {
+    return again(ask, isQueryToAskAgain, patience.query).catch((error: unknown) => {
       if (!(error instanceof QueryRejectedError) || asked <= openTimes) throw error;
       throw new ServiceError(
         'the workflow was ended in the middle of a workflow task, so its last state cannot be read',
@@ -42,30 +52,32 @@ export const askAgain: WorkflowClientInterceptor = {
   },
   startUpdate: ({ options, ...input }, next) => {
     const same = { ...input, options: { ...options, updateId: options.updateId ?? randomUUID() } };
-    return again(() => next(same), isUpdateToAskAgain, mostTimes.update);
+    return again(() => next(same), isUpdateToAskAgain, patience.update);
   },
   startUpdateWithStart: ({ updateOptions, ...input }, next) => {
     const same = {
       ...input,
       updateOptions: { ...updateOptions, updateId: updateOptions.updateId ?? randomUUID() },
     };
-    return again(() => next(same), isUpdateToAskAgain, mostTimes.update);
+    return again(() => next(same), isUpdateToAskAgain, patience.update);
   },
 };
 
 async function again<Answer>(
   ask: () => Promise<Answer>,
   isPassing: (error: unknown) => error is Error,
-  times: number,
+  { withinMs, longestPauseMs }: Patience,
 ): Promise<Answer> {
-  for (let time = 1; ; time += 1) {
+  const end = performance.now() + withinMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     try {
       return await ask();
     } catch (error) {
       if (!isPassing(error)) throw error;
       // As another error: callers take QueryNotRegisteredError for an answer.
-      if (time === times) throw new ServiceError('the workflow did not answer', { cause: error });
-      await pause(againMs);
+      if (performance.now() > end) throw new ServiceError('the workflow did not answer', { cause: error });
+      // Jitter, so that many clients do not come back in the same moment.
+      await pause(pauseMs * (0.5 + Math.random() / 2));
     }
   }
 }
@@ -81,7 +93,9 @@ function isUpdateToAskAgain(error: unknown): error is Error {
     says(error, grpcStatus.failedPrecondition, 'unexpected workflow task failure') ||
     // After a task that timed out, until the next one is completed.
     says(error, grpcStatus.failedPrecondition, 'Workflow Task in failed state') ||
-    says(error, grpcStatus.resourceExhausted, 'in-flight updates')
+    says(error, grpcStatus.resourceExhausted, 'in-flight updates') ||
+    // The server forgot it before a worker accepted it.
+    says(error, grpcStatus.unavailable, 'workflow update was aborted')
   );
 }
 

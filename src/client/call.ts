@@ -22,7 +22,7 @@ const answerMs = 3_000;
 /** Longest wait without a sign of life of a worker, in ms. */
 const usualBusyMs = 12_000;
 /** Longest wait for an entity while workers show signs of life, in ms. */
-const longestMs = 15 * 60_000;
+export const longestMs = 15 * 60_000;
 /** Deadline of the calls that look for signs of life, and the pause between, in ms. */
 const lookMs = 5_000;
 const leastLookMs = 250;

@@ -11,6 +11,7 @@ import {
   type WorkflowHandle,
   type WorkflowIdReusePolicy,
 } from '@temporalio/client';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { workflowQueue } from '../model/names.js';
 import { workflowTaskMs } from '../model/resumption.js';
 import type { Moved, Records, RecordsReply } from '../model/move.js';
@@ -61,6 +62,13 @@ const missingPlugin =
 /** The server's limit of a fairness key, in bytes; names of entities are ASCII. */
 const maxFairnessKey = 64;
 
+/**
+ * Updates that a client has on the way to one workflow; further ones wait. The server takes 10, and when it refuses one
+ * more, it forgets those that no worker has accepted yet: on a busy machine many clients would repeat theirs forever.
+ */
+const maxUpdates = 5;
+const updatePermits = new WeakMap<Client, Map<string, LimitFunction>>();
+
 export interface ExportOptions {
   readonly signal?: AbortSignal;
   /** What has not ended yet. */
@@ -91,7 +99,7 @@ export abstract class EntityClient {
   ): Promise<Reply> {
     const update = definition as unknown as UpdateDefinition<Reply, [unknown]>;
     return this.send(what, name, (handle) =>
-      handle.executeUpdate(update, { args: args as unknown as [unknown] }),
+      this.#withPermit(name, () => handle.executeUpdate(update, { args: args as unknown as [unknown] })),
     );
   }
 
@@ -102,7 +110,6 @@ export abstract class EntityClient {
     definition: UpdateDefinition<Reply, [Request]>,
     request: Request,
     { args, firstArgs, workflowTaskTimeout = workflowTaskMs, ...start }: StartRequest,
-    waitMs?: number,
   ): Promise<Reply> {
     const { workflowType } = this.#kind;
     const send = (
@@ -133,8 +140,23 @@ export abstract class EntityClient {
       }
       return send(args, 'ALLOW_DUPLICATE');
     };
-    const options = { waitMs, workflowId: this.#kind.workflowId(name) };
-    return call(this.temporal, what, make, options).catch((error: unknown) => this.#explain(name, error));
+    const options = { workflowId: this.#kind.workflowId(name) };
+    return call(this.temporal, what, () => this.#withPermit(name, make), options).catch((error: unknown) =>
+      this.#explain(name, error),
+    );
+  }
+
+  async #withPermit<Reply>(name: string, make: () => Promise<Reply>): Promise<Reply> {
+    const permits = updatePermits.get(this.temporal) ?? new Map<string, LimitFunction>();
+    updatePermits.set(this.temporal, permits);
+    const workflowId = this.#kind.workflowId(name);
+    const limit = permits.get(workflowId) ?? pLimit(maxUpdates);
+    permits.set(workflowId, limit);
+    try {
+      return await limit(make);
+    } finally {
+      if (limit.activeCount + limit.pendingCount === 0) permits.delete(workflowId);
+    }
   }
 
   #startOptions(name: string): Pick<WorkflowStartOptions, 'workflowId' | 'taskQueue' | 'priority'> {

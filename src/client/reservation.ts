@@ -36,9 +36,6 @@ export interface OpenedMachine {
   readonly access: MachineAccess;
 }
 
-/** A reservation queries every machine. */
-const reserveMs = 60_000;
-
 /** Reservations of machines; one workflow holds all of them. */
 export class ReservationClient extends EntityClient {
   constructor(temporal: Client, by: string) {
@@ -71,7 +68,7 @@ export class ReservationClient extends EntityClient {
     const input: ReservationsInput = { uid: randomUUID() };
     const request = { ...reading.request, by: this.by };
     const start = { args: [input], staticSummary: 'reservations of machines' };
-    const reply = await this.updateWithStart('reserve', '', reserveUpdate, request, start, reserveMs);
+    const reply = await this.updateWithStart('reserve', '', reserveUpdate, request, start);
     return reply.reservation;
   }
 

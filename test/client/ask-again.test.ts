@@ -62,6 +62,19 @@ describe('askAgain', () => {
     ]);
   });
 
+  it('repeats an update under the same id if there were too many at once', async () => {
+    const errors = [
+      refusal(8, 'limit on number of concurrent in-flight updates has been reached (10)'),
+      refusal(14, 'workflow update was aborted'),
+    ];
+    for (const kind of ['startUpdate', 'startUpdateWithStart'] as const) {
+      const { answer, ids } = await ask(kind, errors);
+      expect(answer).toBe('answered');
+      expect(ids).toEqual([expect.any(String), ids[0], ids[0]]);
+    }
+    await expect(ask('startUpdate', [refusal(14, 'connection refused')])).rejects.toThrow('Update failed');
+  });
+
   it('repeats an update under the same id if its workflow task was lost', async () => {
     for (const kind of ['startUpdate', 'startUpdateWithStart'] as const) {
       const { answer, ids } = await ask(kind, [taskFailed, taskFailed]);
@@ -73,7 +86,7 @@ describe('askAgain', () => {
   it('reports after many attempts that a query was not answered, not that it is unknown', async () => {
     const error = await ask(
       'query',
-      Array.from({ length: 60 }, () => new QueryNotRegisteredError(unreadHistory.message, 3)),
+      Array.from({ length: 500 }, () => new QueryNotRegisteredError(unreadHistory.message, 3)),
     ).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ServiceError);
     expect(error).toMatchObject({ cause: expect.any(QueryNotRegisteredError) });
