@@ -22,7 +22,7 @@ type ProviderAbility = keyof (CanList &
   MachineAbilities);
 type AutomatorAbility = keyof (SystemPart & CanGrantAccess);
 
-/** By name, so that the compiler reports one that the contract adds or drops. */
+/** By name, so that the compiler reports a method that the contract adds or drops. */
 const providerAbilities: Readonly<Record<ProviderAbility, true>> = {
   list: true,
   find: true,
@@ -76,7 +76,7 @@ export const abilities: Readonly<Record<PluginType, readonly string[]>> = {
   automator: Object.keys(automatorAbilities),
 };
 
-/** A name that the engine never calls is a typing error, or a method of plugins of the other type. */
+/** A name that the engine never calls is a typo, or a method of the other type of plugin. */
 export function checkAbilities({ type, abilities: written }: Descriptor): readonly Problem[] {
   return written.flatMap((name, index) =>
     abilities[type].includes(name)
@@ -84,7 +84,7 @@ export function checkAbilities({ type, abilities: written }: Descriptor): readon
       : [
           errorAt(
             ['abilities', index],
-            `${name} is no optional method of ${type}s`,
+            `${name} is not an optional method of ${type}s`,
             suggest(name, abilities[type]) ?? 'docs/plugin-contract.md lists them.',
           ),
         ],

@@ -4,7 +4,7 @@ import { PluginError } from './errors.js';
 /** A value of an argument or a variable, as text. */
 export const textValue = z
   .union([z.string().regex(/^[^\0]*$/), z.number(), z.boolean()], {
-    error: 'is not a text, a number or true or false',
+    error: 'must be text, a number, or true or false',
   })
   .transform(String);
 

@@ -29,16 +29,16 @@ interface Configuration<Some extends Account, Automator extends Settings> {
   readonly namedFiles: readonly NamedFile[];
   readonly providers: Readonly<Record<string, Some>>;
   readonly automators: Readonly<Record<string, Automator>>;
-  /** The place of a path in heddle.yaml. */
+  /** The source position of a path in heddle.yaml. */
   readonly locate?: (path: Path) => Place;
 }
 
 /**
- * What a worker with these plugins refuses of a heddle.yaml: wrong accounts, wrong settings of automators, and files that
- * other users own or may write.
- * @param options `files`: whether the files are checked, which only the user of the workers can do; default true.
+ * Checks heddle.yaml as a worker with these plugins does: accounts, settings of automators, and files that
+ * other users own or can write.
+ * @param options `files`: whether to check the files, which only the workers' user can do. Default: true.
  * @returns the accounts and automators with the defaults of their fields.
- * @throws ProblemsError with all faults of one of these three.
+ * @throws ProblemsError with all faults of one of these three checks.
  */
 export function checkConfiguration<Some extends Account, Automator extends Settings>(
   registry: Registry,
@@ -53,7 +53,7 @@ export function checkConfiguration<Some extends Account, Automator extends Setti
 
 /**
  * Checks provider accounts against the plugins of this worker and fills in the defaults of their fields.
- * Secrets stay references. `locate` gives the place of a path in heddle.yaml.
+ * Secrets remain references. `locate` returns the source position of a path in heddle.yaml.
  * @throws ProblemsError with all faults.
  */
 export function checkAccounts<Some extends Account>(
@@ -87,11 +87,11 @@ export function checkAutomators<Some extends Settings>(
     if (descriptor === undefined) return [name, given];
     return [name, fillFields(descriptor, given, ['automators', name, 'fields'], problems)];
   });
-  throwProblems('The settings of automators cannot be used:', problems, locate);
+  throwProblems('The automator settings cannot be used:', problems, locate);
   return Object.fromEntries(checked);
 }
 
-/** Files that settings and fields of plugins name, and that other users own or may write. */
+/** Rejects files in settings and plugin fields that other users own or can write. */
 function checkNamedFiles(
   registry: Registry,
   { namedFiles, providers, automators, locate }: Configuration<Account, Settings>,
@@ -117,7 +117,9 @@ function findPlugin(
 ): Descriptor | undefined {
   const names = descriptors.map(({ name }) => name);
   if (!names.includes(type))
-    problems.push(errorAt(path, `there is no ${kind} plugin "${type}" on this worker`, suggest(type, names)));
+    problems.push(
+      errorAt(path, `${kind} plugin "${type}" is not installed on this worker`, suggest(type, names)),
+    );
   return descriptors.find(({ name }) => name === type);
 }
 
@@ -141,7 +143,7 @@ function throwProblems(
     throw new ProblemsError(title, locate === undefined ? problems : placeProblems(problems, locate));
 }
 
-/** Refuses a limit that the provider would not enforce. */
+/** Rejects a limit that the provider would not enforce. */
 function checkCalls(
   name: string,
   { limits }: Account,
@@ -151,13 +153,13 @@ function checkCalls(
   return [
     errorAt(
       ['providers', name, 'limits', 'callsPerSecond'],
-      `cannot be kept: provider type ${type} does not count its calls`,
+      `cannot be enforced: provider type ${type} does not count its calls`,
       'ratePerSecond limits CREATE and DELETE.',
     ),
   ];
 }
 
-/** Refuses a list of allowed values that would have no effect. */
+/** Rejects a list of allowed values without effect. */
 function checkAllow(name: string, { allow = {} }: Account, descriptor: Descriptor): readonly Problem[] {
   const listed = listedFields(descriptor);
   return Object.keys(allow)
@@ -165,8 +167,8 @@ function checkAllow(name: string, { allow = {} }: Account, descriptor: Descripto
     .map((key) =>
       errorAt(
         ['providers', name, 'allow', key],
-        'lists values of a field that takes none from users',
-        `Of type ${descriptor.name} such fields are: ${listed.join(', ') || 'none'}.`,
+        'has no effect: the field is not declared `overridable: listed`',
+        `Such fields of type ${descriptor.name}: ${listed.join(', ') || 'none'}.`,
       ),
     );
 }

@@ -6,7 +6,7 @@ import type { Descriptor } from '../schema/descriptor.js';
 import type { PluginContext } from './contract.js';
 import { isPluginError, PluginError } from './errors.js';
 
-/** A plugin as far as its clients depend on it. */
+/** The properties of a plugin that its clients depend on. */
 export interface ClientPlan {
   readonly plugin: string;
   readonly type: 'provider' | 'automator';
@@ -18,16 +18,16 @@ export function clientPlan({ name, type, fields }: Descriptor): ClientPlan {
   return { plugin: name, type, adminFields: fields === undefined ? undefined : Object.keys(fields.admin) };
 }
 
-/** Longest time that a client takes to start, in ms. */
+/** Timeout for starting a client, in ms. */
 const startMs = 60_000;
 
-/** How long a client has to stop, in ms: less than any worker has to end. */
+/** Timeout for stopping a client, in ms; shorter than a worker's shutdown. */
 export const stopMs = 5_000;
 
 /** The fault of a class's static `start` and `stop`; undefined if there is none. */
 export function clientFault(Class: object, name: string): string | undefined {
   return staticOf(Class, 'stop') !== undefined && staticOf(Class, 'start') === undefined
-    ? `class ${name} has a static stop and no static start: nothing would ever be stopped`
+    ? `class ${name} has a static stop but no static start; add start or remove stop`
     : undefined;
 }
 
@@ -57,7 +57,7 @@ export class Clients {
 
   /** Stops all clients; waits at most `stopMs`. */
   async close(): Promise<void> {
-    this.#closed.abort(new PluginError('Retryable', 'this process ends'));
+    this.#closed.abort(new PluginError('Retryable', 'this process is shutting down'));
     const opened = [...this.#opened.values()];
     this.#opened.clear();
     await Promise.all(opened.map(({ name, client }) => this.#stop(name, client)));

@@ -12,8 +12,8 @@ import { findFiles, type FoundPlugin } from './find-plugins.js';
 import { digestFolder, FileFault, isInside, linkTarget } from './plugin-files.js';
 
 /**
- * Copies a plugin, with its dependencies and hidden files, into a folder of its own under `root`.
- * @returns the plugin as found in the copy. @throws FileFault
+ * Copies a plugin, with its dependencies and hidden files, into its own folder under `root`.
+ * @returns the plugin in the copy. @throws FileFault
  */
 export function copyPlugin(plugin: FoundPlugin, root: string): FoundPlugin {
   const { descriptor, digest } = plugin;
@@ -23,13 +23,13 @@ export function copyPlugin(plugin: FoundPlugin, root: string): FoundPlugin {
   const folder = join(mirrorSurroundings(source, realpathSync(outer)), basename(source));
   copyFolder(source, folder, source);
   if (digestFolder(folder) !== digest)
-    throw new FileFault(`${plugin.folder} changed while it was copied. Start again when it is complete`);
+    throw new FileFault(`${plugin.folder} changed while it was being copied. Try again when it is complete`);
   return { ...plugin, folder, ...findFiles(folder, descriptor) };
 }
 
 /**
- * Node takes packages, and the kind of a module, from the folders above it. They are no part of the plugin,
- * so the copy refers to the same packages. @returns the folder that stands for the one above the source.
+ * Node resolves packages and module types in parent folders. They are not part of the plugin, so the copy
+ * refers to the same packages. @returns the folder that replaces the parent of the source.
  */
 function mirrorSurroundings(source: string, outer: string): string {
   const parent = dirname(source);
@@ -55,10 +55,13 @@ function copyFolder(source: string, target: string, plugin: string): void {
   }
 }
 
-/** Large or outdated in a copy, and nothing runs from there. */
+/** Large or outdated in a copy, and not needed to run. */
 const generated: ReadonlySet<string> = new Set(['.git', '__pycache__']);
 
-/** Links of dependencies may lead outside, such as to a workspace or an interpreter; others were refused. */
+/**
+ * Links of dependencies may point outside, such as to a workspace or an interpreter; other links were
+ * rejected before.
+ */
 function copyLink(from: string, to: string, plugin: string): void {
   const target = linkTarget(from);
   const path = resolve(dirname(from), target);

@@ -2,15 +2,15 @@ import type { JsonObject } from '../model/json.js';
 import { imageUnusable, unknownOutcome } from '../model/node/failure.js';
 
 /**
- * Kinds of failure, by which the engine decides what follows.
+ * Kinds of failure, which determine the engine's reaction.
  * - Retryable: a transient fault (5xx, 429, a lost connection); retried with backoff.
  * - NotReady: not a fault; checked again later.
- * - Capacity, Quota: the provider has no capacity left, or the account's quota is used up.
- * - Auth, Invalid: a retry cannot help; a person must change something.
- * - MachineFailed: the machine was made and ended in error, or is gone; another one takes its place.
- * - ImageUnusable: nothing was done to the machine, because an image is missing or not whole, or something else that its
- *   load needs on any machine is missing.
- * - UnknownOutcome: a change was sent, and whether it happened is unknown.
+ * - Capacity, Quota: the provider has no capacity left, or the account's quota is exhausted.
+ * - Auth, Invalid: a retry cannot help; a user must change something.
+ * - MachineFailed: the machine was created and then failed, or is gone; it is replaced.
+ * - ImageUnusable: the machine was not changed, because an image is missing or incomplete, or because
+ *   something else is missing that a load needs on any machine.
+ * - UnknownOutcome: a change was sent, and it is unknown whether it took effect.
  * - ScriptFailed: a script on the node ended with an exit code that is not accepted.
  */
 export const failureKinds = [
@@ -35,11 +35,11 @@ export interface PluginErrorOptions {
   readonly result?: JsonObject;
   readonly stdout?: string;
   readonly stderr?: string;
-  /** Of the script, for ScriptFailed. */
+  /** Exit code of the script, for ScriptFailed. */
   readonly exitCode?: number;
 }
 
-/** Fails a task. The message says what was attempted, what came back, and what a person can do. */
+/** Fails a task. The message states what was attempted, what came back, and what the user can do. */
 export class PluginError extends Error {
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
@@ -60,7 +60,7 @@ export class PluginError extends Error {
   }
 }
 
-/** Checks the name, not the class: a plugin's package may have its own copy of this module. */
+/** Checks the name instead of the class, because a plugin's package may have its own copy of this module. */
 export function isPluginError(error: unknown): error is PluginError {
   if (error instanceof PluginError) return true;
   return (
@@ -71,10 +71,12 @@ export function isPluginError(error: unknown): error is PluginError {
   );
 }
 
-/** A program ended, hung, or gave no readable answer: a fault of the plugin, like an error that it throws. */
+/**
+ * A program ended, hung, or returned no readable result: a fault of the plugin, like an error that it throws.
+ */
 export class ProgramFault extends Error {
   override readonly name = 'ProgramFault';
-  /** Whether it did not answer within the time limit of its call. */
+  /** Whether it exceeded the time limit of its call. */
   readonly hung: boolean;
 
   constructor(message: string, { hung = false }: { readonly hung?: boolean } = {}) {

@@ -2,9 +2,9 @@ import { unsafeText } from '../model/safe-text.js';
 import { PluginError } from './errors.js';
 
 /**
- * Replaces `{name}` in an administrator's command. No shell interprets the words, so quotes and blanks are
+ * Replaces `{name}` in an administrator's command. No shell interprets the words, so quotes and spaces are
  * harmless.
- * @throws PluginError Invalid for a value that would be an option, or holds a control character.
+ * @throws PluginError Invalid for a value that would be parsed as an option or contains a control character.
  */
 export function fillWords(
   command: readonly string[],
@@ -18,7 +18,7 @@ export function fillWords(
       if (why !== undefined)
         throw new PluginError(
           'Invalid',
-          `{${name}} of a program's command ${why}, so the program is not started`,
+          `{${name}} in a program's command ${why}; the program was not started`,
         );
       return value;
     }),

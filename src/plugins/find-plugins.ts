@@ -32,11 +32,11 @@ import {
 export interface FoundPlugin {
   readonly descriptor: Descriptor;
   readonly folder: string;
-  /** The given root folder that contains it. */
+  /** The root folder that contains it. */
   readonly root: string;
   /** Absolute path of the module that exports the class, or of the program. */
   readonly entry: string;
-  /** For a program: its words, with absolute paths. */
+  /** For a program: its command line, with absolute paths. */
   readonly command?: readonly string[];
   readonly digest: string;
   /** The descriptor, for messages. */
@@ -49,8 +49,8 @@ export interface FoundPlugins {
 }
 
 /**
- * Looks for `providers/NAME/*.json` and `automators/NAME/*.json` under each root, and checks the descriptors.
- * Refuses folders and files of other users, except under the root `builtIn`.
+ * Finds `providers/NAME/*.json` and `automators/NAME/*.json` under each root, and checks the descriptors.
+ * Rejects folders and files of other users, except under the root `builtIn`.
  */
 export function findPlugins(roots: readonly string[], builtIn?: string): FoundPlugins {
   const found: FoundPlugin[] = [];
@@ -63,8 +63,8 @@ export function findPlugins(roots: readonly string[], builtIn?: string): FoundPl
       problems.push(
         errorAt(
           [],
-          `${root} has neither a folder providers nor automators`,
-          'Name the folder that holds them.',
+          `${root} contains neither a providers nor an automators folder`,
+          'Name the folder that contains them.',
         ),
       );
     for (const type of types) {
@@ -98,7 +98,7 @@ function readPluginFolder(
     .toSorted();
   if (files.length === 0)
     problems.push(
-      errorAt([], `${folder} holds no descriptor`, `Add ${basename(folder)}.json, or move the folder away.`),
+      errorAt([], `${folder} contains no descriptor`, `Add ${basename(folder)}.json, or remove the folder.`),
     );
   const digest = check(
     problems,
@@ -134,7 +134,7 @@ function check<Value>(
   }
 }
 
-/** The files that run, with absolute paths. @throws FileFault */
+/** The entry file or program, with absolute paths. @throws FileFault */
 export function findFiles(folder: string, descriptor: Descriptor): Pick<FoundPlugin, 'entry' | 'command'> {
   if (descriptor.command === undefined) return { entry: findEntry(folder, descriptor) };
   const command = findCommand(folder, descriptor.command);
@@ -172,7 +172,7 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
   const descriptor = fillDescriptor(parsed.data);
   const wrongType = errorAt(
     ['type'],
-    `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`,
+    `is ${descriptor.type}, but the plugin is under ${typeFolders[type]}`,
     `Move it under ${typeFolders[descriptor.type]}.`,
   );
   const fileName = basename(file, '.json');
@@ -195,7 +195,7 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
   };
 }
 
-/** Resources with a path come with the plugin; people put the others into the store. */
+/** Resources with a path are part of the plugin; users add the others to the store. */
 function checkResources(folder: string, { resources = {} }: Descriptor): readonly Problem[] {
   const problems: Problem[] = [];
   for (const [name, { path, format }] of Object.entries(resources)) {
@@ -203,7 +203,7 @@ function checkResources(folder: string, { resources = {} }: Descriptor): readonl
     const fault = (wrong: string): Problem => errorAt(['resources', name], wrong);
     const file = join(folder, path);
     if (!existsSync(file) || isFolder(file) !== (format === 'folder'))
-      problems.push(fault(`there is no ${format} ${path} in ${folder}`));
+      problems.push(fault(`${format} ${path} does not exist in ${folder}`));
     else check(problems, fault, () => resolveInside(folder, path));
   }
   return problems;

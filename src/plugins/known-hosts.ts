@@ -17,7 +17,7 @@ export function hostKeysFor(knownHosts: string, host: string, port: number): rea
   return [...new Set(keys(undefined))].filter((key) => !revoked.includes(key));
 }
 
-/** Whether a text is `<type> <base64>` of a public key, with the type that the key itself contains. */
+/** Whether a text is the `<type> <base64>` of a public key and the key itself has this type. */
 export function isHostKey(text: string): boolean {
   const [type, base64] = text.trim().split(/\s+/);
   if (type === undefined || base64 === undefined) return false;

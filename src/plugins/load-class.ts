@@ -9,7 +9,9 @@ export interface LoadedClass<Context, Instance> {
   readonly methods: readonly string[];
 }
 
-/** Imports a module, and finds the class that it exports. @throws Error saying why it cannot be used. */
+/**
+ * Imports a module and returns the class that it exports. @throws Error with the reason if it cannot be used.
+ */
 export async function loadClass<Context, Instance>(
   entry: string,
   name: string,
@@ -20,7 +22,7 @@ export async function loadClass<Context, Instance>(
   const exported =
     module[name] ??
     (typeof whole === 'object' && whole !== null ? (Reflect.get(whole, name) as unknown) : undefined);
-  if (typeof exported !== 'function') throw new Error(`${entry} exports no class ${name}`);
+  if (typeof exported !== 'function') throw new Error(`${entry} does not export a class ${name}`);
   const fault = clientFault(exported, name);
   if (fault !== undefined) throw new Error(fault);
   return { Class: exported as LoadedClass<Context, Instance>['Class'], methods: methodsOf(exported) };
@@ -36,7 +38,7 @@ async function importModule(entry: string): Promise<Readonly<Record<string, unkn
   }
 }
 
-/** The abilities that a class with these methods has. @throws Error naming required methods it lacks. */
+/** The abilities of a class with these methods. @throws Error naming missing required methods. */
 export function abilitiesOf(
   { entry, descriptor: { type, class: name } }: FoundPlugin,
   methods: readonly string[],
@@ -50,7 +52,7 @@ const requiredMethods = {
   provider: ['create', 'confirm', 'delete'],
   automator: ['bootstrap', 'install', 'configure', 'init', 'start', 'stop', 'remove'],
 } as const;
-/** Reads no getter: one would run code of the plugin. */
+/** Does not call getters, because they would run code of the plugin. */
 function methodsOf(Class: object): readonly string[] {
   const names = new Set<string>();
   let prototype: unknown = Reflect.get(Class, 'prototype');

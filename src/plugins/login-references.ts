@@ -12,11 +12,11 @@ interface Account {
 }
 
 /**
- * The references that an account's plugin may return in `ssh-auth`: those in its fields that the plugin gets as they
- * are, and those in the inventory that they name. Nodes of pools are of any account, so a wrong inventory is no error
- * as long as the reference is found elsewhere.
- * @param accounts Those of this process's own heddle.yaml.
- * @param plugins Those that are installed.
+ * The references that an account's plugin may return in `ssh-auth`: those in its fields that are passed to
+ * the plugin unresolved, and those in the inventory that these fields name. A pool's nodes may belong to any
+ * account, so a broken inventory is not an error if another account contains the reference.
+ * @param accounts The accounts of this process's heddle.yaml.
+ * @param plugins The installed plugins.
  */
 export async function loginReferences(
   accounts: Readonly<Record<string, Account>>,
@@ -41,14 +41,11 @@ export async function loginReferences(
   const incomplete = read.flatMap(({ faults, isSettled, named }) =>
     isSettled ? faults : [...faults, changedJustNow(named.file)],
   );
-  // What may pass comes first: it is asked for again, and a lasting fault then comes out.
+  // Transient failures come first: a retry then exposes a lasting one.
   const first = incomplete.find(({ kind }) => kind === 'Retryable') ?? incomplete[0];
   return { references, ...(first === undefined ? {} : { incomplete: first }) };
 }
 
 function changedJustNow(file: string): PluginError {
-  return new PluginError(
-    'Retryable',
-    `inventory ${file} changed just now, and its references are compared once more`,
-  );
+  return new PluginError('Retryable', `inventory ${file} was just changed; its references are checked again`);
 }

@@ -16,7 +16,7 @@ export async function bringToNode(
   const place = await exec(findPlace);
   const [state, placePath = ''] = place.stdout.split('\n');
   if (place.exitCode !== 0 || !placePath.startsWith('/'))
-    throw failure(`the node has no place for resource ${resource}`, place);
+    throw failure(`cannot create the folder of resource ${resource} on the node`, place);
   if (state === 'there') return placePath;
   const content = await readFile(archive ?? path);
   if (format === 'file') {
@@ -26,7 +26,7 @@ export async function bringToNode(
   await shell.putFile(`.heddle/resources/${name}.tar`, content);
   const unpacked = await exec(unpack);
   if (unpacked.exitCode === 0) return placePath;
-  throw failure(`resource ${resource} cannot be unpacked on the node`, unpacked);
+  throw failure(`cannot unpack resource ${resource} on the node`, unpacked);
 }
 
 function failure(message: string, { exitCode, stderr }: RunOutcome): PluginError {

@@ -3,20 +3,20 @@ import { PluginError, type RunOutcome, type Shell } from './contract.js';
 /** A program that an automator needs on the node. */
 export interface NodeTool {
   readonly name: string;
-  /** Alternatives, looked for on PATH and in `folders`. */
+  /** Alternative names, searched on PATH and in `folders`. */
   readonly commands: readonly string[];
   /** Further places, such as /opt/puppetlabs/bin. */
   readonly folders?: readonly string[];
-  /** Packages by package manager; none where no distribution has it. */
+  /** Packages by package manager; none if no distribution has it. */
   readonly packages?: Readonly<Partial<Record<'apt' | 'dnf' | 'zypper' | 'apk', string>>>;
-  /** What a person can do where it cannot be installed. */
+  /** What the user can do if it cannot be installed. */
   readonly advice: string;
 }
 
 /**
- * Installs the tool on the node unless it is there. The node keeps a note of the result, so that a later
- * BOOTSTRAP costs one short command.
- * @throws PluginError ScriptFailed when the tool is missing and cannot be installed.
+ * Installs the tool on the node unless it is present. The node stores the result, so that a later BOOTSTRAP
+ * costs one short command.
+ * @throws PluginError ScriptFailed if the tool is missing and cannot be installed.
  */
 export async function prepareTool(shell: Shell, tool: NodeTool): Promise<void> {
   const { name, commands, advice, packages } = tool;
@@ -47,7 +47,7 @@ export async function prepareTool(shell: Shell, tool: NodeTool): Promise<void> {
   if (again.exitCode !== 0) throw missing(again, 'though its package is installed');
 }
 
-/** The tool's own folders, for scripts to append to PATH. */
+/** The tool's folders, which scripts append to PATH. */
 export function searchPath({ folders = [] }: NodeTool): string {
   return folders.join(':');
 }
@@ -57,7 +57,7 @@ export function lastLine({ stdout, stderr }: Pick<RunOutcome, 'stdout' | 'stderr
   return (stderr.trim() || stdout.trim()).split('\n').at(-1)?.slice(-300) ?? '';
 }
 
-/** The note names the executable; while that exists, nothing else is searched. */
+/** The note contains the path of the executable; while that exists, the search is skipped. */
 const findTool = `
 note=$HOME/.heddle/prepared/$1
 if [ -f "$note" ] && [ -x "$(cat "$note")" ]; then exit 0; fi
@@ -81,18 +81,18 @@ if command -v apt-get > /dev/null && [ -n "$APT" ]; then
 elif command -v dnf > /dev/null && [ -n "$DNF" ]; then dnf install -y -q $DNF
 elif command -v zypper > /dev/null && [ -n "$ZYPPER" ]; then zypper --non-interactive install $ZYPPER
 elif command -v apk > /dev/null && [ -n "$APK" ]; then apk add --quiet $APK
-else echo "no package manager that is known here has it" >&2; exit 1
+else echo "no supported package manager provides it" >&2; exit 1
 fi
 `;
 
 /**
- * Shell function `run_until_terminated COMMAND...`, for tools that start sessions of their own, which a
- * signal to the script's process group does not reach. On SIGTERM it ends every process with this run's
- * HEDDLE_RUN in its environment, first by SIGTERM, then by SIGKILL, within the five seconds that a script
- * has. Several rounds, because processes may start others meanwhile.
+ * Shell function `run_until_terminated COMMAND...`, for tools that start their own sessions, which a signal
+ * to the script's process group does not reach. On SIGTERM it ends every process with this run's HEDDLE_RUN
+ * in its environment, first with SIGTERM, then with SIGKILL, within the five seconds that a script has. It
+ * repeats this, because processes may start others meanwhile.
  *
- * SSH servers that the tool has started are spared: they are the way to the node. Without Linux's /proc only
- * the group is ended.
+ * SSH servers that the tool has started are spared, because they provide access to the node. Without Linux's
+ * /proc only the process group is ended.
  */
 export const runUntilTerminated = `
 run_until_terminated() {

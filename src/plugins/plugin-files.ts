@@ -10,14 +10,16 @@ import { whyUntrusted } from '../schema/trusted-path.js';
 /** The plugin's files cannot be used; the message says why. */
 export class FileFault extends Error {}
 
-/** Resolves the links of a file of the plugin's folder. @throws FileFault when it leads outside. */
+/**
+ * Resolves symbolic links of a file in the plugin's folder. @throws FileFault if the target is outside of it.
+ */
 export function resolveInside(folder: string, file: string): string {
   const path = realpathSync(join(folder, file));
-  if (!isInside(realpathSync(folder), path)) throw new FileFault(`${file} lies outside the plugin's folder`);
+  if (!isInside(realpathSync(folder), path)) throw new FileFault(`${file} is outside the plugin's folder`);
   return path;
 }
 
-/** By the paths alone. */
+/** Compares the paths only. */
 export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
@@ -38,7 +40,7 @@ export function checkTreeTrust(folder: string): readonly Problem[] {
 const maxFiles = 5_000;
 const maxBytes = 64 * 1024 * 1024;
 
-/** Not part of a plugin: hidden files, dependencies, output of compilers, also of Python's while it runs. */
+/** Not part of a plugin: hidden files, dependencies and compiler output, including Python's bytecode. */
 const skipped = /^\.|^node_modules$|^__pycache__$|\.d\.[cm]?ts$|\.map$/;
 
 /** The target of a link, relative to the folder that the link is in. */
@@ -48,7 +50,8 @@ export function linkTarget(link: string): string {
 }
 
 /**
- * SHA-256 over names and contents of a folder's files; a link counts as its target's path, and may not lead outside.
+ * SHA-256 of the names and contents of a folder's files. A link counts as its target's path and must not
+ * point outside.
  * @throws FileFault
  */
 export function digestFolder(folder: string): string {
@@ -70,7 +73,7 @@ export function digestFolder(folder: string): string {
         throw new FileFault(`is too large for a plugin: more than ${maxFiles} files or ${maxBytes} bytes`);
       if (item.isSymbolicLink() && !isInside(folder, resolve(dirname(full), linkTarget(full))))
         throw new FileFault(
-          `contains ${name}, a link to outside of the plugin's folder. Put the file itself there`,
+          `contains ${name}, a link to a file outside the plugin's folder. Copy the file into the folder`,
         );
       const content = item.isFile() ? readFileSync(full) : Buffer.from(linkTarget(full));
       hash.update(`${name}\0${content.length}\0`).update(content);
@@ -80,20 +83,20 @@ export function digestFolder(folder: string): string {
 }
 
 /**
- * A program's words with absolute paths: words that begin with `./` name files of the plugin.
+ * A program's command line with absolute paths: words that begin with `./` are files of the plugin.
  * @throws FileFault
  */
 export function findCommand(folder: string, words: readonly string[]): readonly string[] {
   const [program = ''] = words;
   if (program.includes('/') && !program.startsWith('./') && !program.startsWith('/'))
-    throw new FileFault(`${program} must begin with ./, or be a name on PATH`);
+    throw new FileFault(`${program} must begin with ./ or be the name of a program on PATH`);
   for (const word of words.filter((each) => each.startsWith('./'))) {
-    if (!isFile(join(folder, word))) throw new FileFault(`there is no file ${word} in ${folder}`);
+    if (!isFile(join(folder, word))) throw new FileFault(`file ${word} does not exist in ${folder}`);
     resolveInside(folder, word);
   }
   const file = join(folder, program);
   if (program.startsWith('./') && process.platform !== 'win32' && (statSync(file).mode & 0o111) === 0)
-    throw new FileFault(`${program} may not be executed; chmod +x '${file}'`);
+    throw new FileFault(`${program} is not executable; run: chmod +x '${file}'`);
   return words.map((word) => (word.startsWith('./') ? join(folder, word) : word));
 }
 
@@ -104,17 +107,17 @@ export function findCommand(folder: string, words: readonly string[]): readonly 
 export function findEntry(folder: string, descriptor: Descriptor): string {
   const { entry } = descriptor;
   if (entry === undefined) return findDeclaring(folder, descriptor);
-  // Running from source, the TypeScript file is in the module's place.
+  // When running from source, the TypeScript file replaces the module.
   const candidates = entry.endsWith('.js') ? [entry, entry.replace(/\.js$/, '.ts')] : [entry];
   const found = candidates.find((candidate) => isFile(join(folder, candidate)));
-  if (found === undefined) throw new FileFault(`there is no file ${candidates.join(' or ')} in ${folder}`);
+  if (found === undefined) throw new FileFault(`file ${candidates.join(' or ')} does not exist in ${folder}`);
   return resolveInside(folder, found);
 }
 
-/** In order of preference where several declare the class: compiled modules come before their source. */
+/** In order of preference if several declare the class: compiled modules before their source. */
 const endings = ['.js', '.mjs', '.cjs', '.ts'] as const;
 
-/** Finds the class in any module of the folder, as the plugins of the seed's form need. */
+/** Finds the class in any module of the folder, which plugins in the seed's format need. */
 function findDeclaring(folder: string, { name, class: className = '' }: Descriptor): string {
   const modules = readdirSync(folder)
     .toSorted()
@@ -122,7 +125,7 @@ function findDeclaring(folder: string, { name, class: className = '' }: Descript
     .filter((file) => isFile(join(folder, file)));
   const declaring = modules.filter((file) => declares(join(folder, file), className));
   const stems = new Set(declaring.map((file) => file.slice(0, -extname(file).length)));
-  // A module with the plugin's name comes first, and may have its class from elsewhere.
+  // A module with the plugin's name comes first, and may import its class from elsewhere.
   const [only = name] = stems.size === 1 ? stems : [];
   const chosen =
     [name, only]
@@ -132,13 +135,13 @@ function findDeclaring(folder: string, { name, class: className = '' }: Descript
   if (chosen !== undefined) return resolveInside(folder, chosen);
   if (stems.size > 1)
     throw new FileFault(
-      `class ${className} is in ${declaring.join(' and ')}; keep one of them, or name it ${name}${extname(declaring[0] ?? '')}`,
+      `class ${className} is in ${declaring.join(' and ')}; keep one of them, or rename it to ${name}${extname(declaring[0] ?? '')}`,
     );
   const ruby = readdirSync(folder).find((file) => file.endsWith('.rb'));
   const advice =
     ruby === undefined
-      ? `looked through ${modules.join(', ') || 'no file that ends so'}`
-      : `${ruby} is run by "command" in place of a class, see docs/plugin-programs.md`;
+      ? `searched ${modules.join(', ') || 'no such file'}`
+      : `${ruby} requires "command" instead of "class", see docs/plugin-programs.md`;
   throw new FileFault(`no ${endings.join(', ')} file in ${folder} has a class ${className}; ${advice}`);
 }
 

@@ -28,7 +28,7 @@ export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAc
 
 export interface RegisteredPlugin<Context, Instance> {
   readonly descriptor: Descriptor;
-  /** SHA-256 of the plugin's folder; it identifies the plugin, the version does not. */
+  /** SHA-256 of the plugin's folder, which identifies the plugin; the version does not. */
   readonly digest: string;
   readonly folder: string;
   /** Its optional methods, such as list and find. */
@@ -36,8 +36,8 @@ export interface RegisteredPlugin<Context, Instance> {
   /** Creates the object for one attempt of one task. */
   readonly create: (context: Context) => Instance;
   /**
-   * For a plugin that runs as a program: waits until a call can begin at once, so that waiting does not count
-   * as the call's time. The reservation goes into the context, and must be released.
+   * For a plugin that runs as a program: waits for a free process, so that waiting does not count towards the
+   * call's time limit. The reservation is passed in the context and must be released.
    */
   readonly reserve?: (signal: AbortSignal) => Promise<Reservation>;
 }

@@ -30,7 +30,7 @@ export interface Registry {
   providers(): readonly RegisteredProvider[];
   /** In the order of their names; BOOTSTRAP runs them so. */
   automators(): readonly RegisteredAutomator[];
-  /** For comparison with the plugins of another worker, or of a later one. */
+  /** The plugins' digests, to compare them with those of another worker or of a later start. */
   versions(): readonly PluginVersion[];
   /** Ends the programs of plugins. */
   close(): Promise<void>;
@@ -42,28 +42,29 @@ interface PluginVersion {
   readonly name: string;
   readonly version: string;
   readonly digest: string;
-  /** It comes with Heddle. */
+  /** Whether it is part of Heddle. */
   readonly builtIn: boolean;
 }
 
 export interface LoadOptions {
-  /** Folders with `providers/` and `automators/`, besides the built-in one. */
+  /** Folders with `providers/` and `automators/`, in addition to the built-in one. */
   readonly folders: readonly string[];
   readonly log: Pick<PluginLog, 'info'>;
   /**
-   * A folder that `close` removes. Plugins that are not built in are copied into it and run from there, so that
-   * later changes of their own folders do not reach them. Without it they run from their folders.
+   * A temporary folder, which `close` removes. Plugins that are not built in are copied into it and run from
+   * there, so that later changes in their own folders have no effect. Without it they run from their own
+   * folders.
    */
   readonly copyTo?: string;
-  /** Whether to load the plugins that come with Heddle; default true. */
+  /** Whether to load the built-in plugins. Default: true. */
   readonly builtIn?: boolean;
-  /** For plugins that run as programs; default no variables of the worker, and the default limits. */
+  /** For plugins that run as programs. Default: no variables of the worker, and the default limits. */
   readonly programs?: ProgramOptions;
 }
 
 /**
- * Finds, checks and registers all plugins, with one log line each.
- * @throws ProblemsError if any is broken, duplicate or unsafe; it names every file and fault.
+ * Finds, checks and registers all plugins, and logs each.
+ * @throws ProblemsError if a plugin is broken, duplicate or unsafe, naming every file and fault.
  */
 export async function loadRegistry({
   folders,
@@ -134,7 +135,7 @@ function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
       .slice(0, index)
       .find(({ descriptor }) => descriptor.type === type && descriptor.name === name);
     if (first === undefined) return [];
-    const wrong = `${type} ${name} is there already, in ${first.place.file}`;
+    const wrong = `${type} ${name} already exists, in ${first.place.file}`;
     return [{ ...errorAt([], wrong, 'Rename or remove one of them.'), place }];
   });
 }
@@ -161,10 +162,12 @@ function checkAbilities(
   if (type !== 'provider') return [];
   const lacksFind = (idempotency === 'name' || idempotency === 'tag') && !abilities.includes('find');
   const lacksImage = abilities.includes('reach') && !abilities.includes('currentImage');
-  const wrong = `is ${idempotency}: an earlier machine is looked for by find(key), which the plugin does not have`;
+  const wrong = `is ${idempotency}: it requires find(key), which the plugin does not have`;
   return [
-    ...(lacksFind ? [errorAt(['idempotency'], wrong, 'Add the method, or say token or none.')] : []),
-    ...(lacksImage ? [errorAt([], `provider ${name} has reach and no currentImage`, 'Add the method.')] : []),
+    ...(lacksFind ? [errorAt(['idempotency'], wrong, 'Add the method, or set it to token or none.')] : []),
+    ...(lacksImage
+      ? [errorAt([], `provider ${name} has reach but not currentImage`, 'Add the method.')]
+      : []),
   ];
 }
 
@@ -200,6 +203,6 @@ function named<Plugin extends { readonly descriptor: Descriptor }>(
   const known = plugins.map(({ descriptor }) => descriptor.name);
   throw new PluginError(
     'Invalid',
-    `there is no ${type} plugin "${name}" on this worker. ${suggest(name, known) ?? 'None is registered.'}`,
+    `${type} plugin "${name}" is not installed on this worker. ${suggest(name, known) ?? 'None is registered.'}`,
   );
 }

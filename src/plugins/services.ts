@@ -3,7 +3,7 @@ import type { AllocatedNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../model/pool/view.js';
 
-// What the engine gives to plugins.
+// The services that the engine provides to plugins.
 
 export interface PluginLog {
   debug(message: string, attributes?: JsonObject): void;
@@ -12,13 +12,13 @@ export interface PluginLog {
   error(message: string, attributes?: JsonObject): void;
 }
 
-/** A node, as automators reach it. Implemented over SSH; a plugin never sees the connection. */
+/** A node as automators reach it. Implemented over SSH; a plugin never sees the connection. */
 export interface Shell {
   /**
    * Runs a script exactly once for this task and run: a later attempt waits for the same execution and reads
    * its outcome. Output is streamed to the task's log.
-   * @throws PluginError Retryable if the node cannot be reached (the script may be running: nothing starts
-   * twice), ScriptFailed if it died with its machine, UnknownOutcome if its outcome is lost.
+   * @throws PluginError Retryable if the node cannot be reached (the script may be running; a retry does not
+   * start it twice), ScriptFailed if it died with its machine, UnknownOutcome if its outcome is lost.
    */
   run(script: Script): Promise<RunOutcome>;
   /** Runs a short command that is safe to repeat. No shell interprets its words. */
@@ -30,15 +30,15 @@ export interface Shell {
   putFile(path: string, content: string | Uint8Array, options?: { readonly mode?: number }): Promise<void>;
 }
 
-/** HEDDLE_RUN names the private folder of the run, which is emptied when the script ends. */
+/** HEDDLE_RUN contains the path of the run's private folder, which is emptied when the script ends. */
 export interface Script {
   readonly text: string;
   /** Distinguishes several scripts of one task; part of the run id. */
   readonly name?: string;
-  /** Also the content of the file that HEDDLE_DATA names. */
+  /** Standard input, also the content of the file in HEDDLE_DATA. */
   readonly stdin?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** The program that reads the script, with its options; default `/bin/sh`. */
+  /** The program that interprets the script, with its options. Default: `/bin/sh`. */
   readonly interpreter?: readonly string[];
   readonly arguments?: readonly string[];
   /** Further files in the run's folder. */
@@ -53,26 +53,26 @@ export interface ScriptFile {
   readonly name: string;
   readonly content: string;
   /**
-   * Text behind the content that many runs have in common, such as the list of all nodes. If it is long, it is
-   * sent to a node once and stays there, so it must contain no secret.
+   * Text appended to the content that many runs share, such as the list of all nodes. If it is long, it is
+   * sent to a node once and kept there, so it must not contain secrets.
    */
   readonly shared?: string;
   /** Environment variable with the file's path. */
   readonly variable?: string;
-  /** The owner may execute it, and PATH contains its folder. */
+  /** Makes the file executable for its owner and adds its folder to PATH. */
   readonly executable?: boolean;
 }
 
 export interface RunOutcome {
   readonly exitCode: number;
-  /** Head and tail of the output, at most 64 KiB; the log has its first 64 MiB. */
+  /** Beginning and end of the output, at most 64 KiB; the log has the first 64 MiB. */
   readonly stdout: string;
   readonly stderr: string;
-  /** `key=value` lines that the script wrote to the file named by HEDDLE_RESULT. */
+  /** `key=value` lines that the script wrote to the file in HEDDLE_RESULT. */
   readonly results?: JsonObject;
 }
 
-/** How to reach a node; secrets are resolved. */
+/** Address and login of a node; secrets are resolved. */
 export interface NodeAddress {
   readonly host: string;
   readonly port: number;
@@ -82,62 +82,62 @@ export interface NodeAddress {
   readonly key?: string;
   /** Socket of an SSH agent on the worker. */
   readonly agent?: string;
-  /** The account says `hostKeys: pin`: a password may be sent to a host whose key is not known yet. */
+  /** The account has `hostKeys: pin`: a password may be sent to a host whose key is still unknown. */
   readonly pinsWithPassword?: boolean;
-  /** The keys that its SSH server may show, each `<type> <base64>`. */
+  /** The accepted host keys, each `<type> <base64>`. */
   readonly hostKey?: string | readonly string[];
-  /** The host that the connection goes through; its key is known. */
+  /** The jump host, whose key is known. */
   readonly jump?: Omit<NodeAddress, 'jump' | 'hostKey' | 'pinsWithPassword'> & {
     readonly hostKey: string | readonly string[];
   };
 }
 
 /**
- * Which key has which machine of one provider account. The engine stores it durably, the same for all
- * workers. Each call is atomic and idempotent: a key has at most one machine, a machine at most one key.
+ * Assigns machines of one provider account to keys. The engine stores the claims durably for all workers.
+ * Each call is atomic and idempotent: a key has at most one machine, and a machine at most one key.
  */
 export interface Claims {
   /**
-   * Returns the key's machine; if it has none, claims the first candidate that is free. Undefined when all
-   * are taken.
+   * Returns the key's machine; if it has none, claims the first free candidate. Undefined if all are taken.
    */
   take(key: string, candidates: readonly string[]): Promise<string | undefined>;
-  /** Frees the key's machine, if it has one. */
+  /** Releases the key's machine, if it has one. */
   release(key: string): Promise<void>;
   /** Every claimed machine, with its key. */
   held(): Promise<Readonly<Record<string, string>>>;
 }
 
-/** Where runs of programs outside of the worker are recorded (`src/detached`). */
+/** The folders that record runs of programs outside of the worker (`src/detached`). */
 export interface RunRecords {
-  /** On this worker host, for its runs. */
+  /** Folder on this worker host, for its runs. */
   readonly folder: string;
-  /** Of the account, for all worker hosts: who runs a program on which machine. */
+  /** The account's claims, for all worker hosts: which host runs a program on which machine. */
   readonly claims: Claims;
 }
 
 /**
- * What CREATE of one machine has made, for its later attempts. The Temporal server keeps it until CREATE ends,
- * so it outlives the worker.
+ * What CREATE of one machine has made, for its later attempts. The Temporal server keeps it until CREATE
+ * ends, so it survives the worker.
  */
 export interface CreateRecord {
   /**
-   * What earlier attempts recorded last, `{}` if they recorded nothing. Undefined if no earlier CREATE of this
-   * machine can have been sent.
+   * The last record of earlier attempts, `{}` if they recorded nothing. Undefined if no earlier CREATE of
+   * this machine can have been sent.
    */
   read(): Promise<JsonObject | undefined>;
   /**
-   * Replaces the record, at most 8 KiB. Resolves when it is recorded.
-   * @throws PluginError Retryable if it cannot be recorded, also because another attempt has replaced this one.
+   * Replaces the record, at most 8 KiB. Resolves when it is stored.
+   * @throws PluginError Retryable if it cannot be stored, including when another attempt has superseded this
+   * one.
    */
   write(made: JsonObject): Promise<void>;
 }
 
-/** Rate limit of a provider account over all workers: `limits.callsPerSecond` in heddle.yaml. */
+/** Rate limit of a provider account across all workers: `limits.callsPerSecond` in heddle.yaml. */
 export interface Calls {
   /**
-   * To be awaited before each call of the account's API; resolves at once without a limit. Rejects when the
-   * task's signal is aborted.
+   * Await it before each call of the account's API. Resolves immediately if there is no limit. Rejects when
+   * the task's signal is aborted.
    */
   take(): Promise<void>;
 }
@@ -145,17 +145,17 @@ export interface Calls {
 /** The pools of this installation, for a provider whose machines are their nodes. Calls are idempotent. */
 export interface NodePools {
   /**
-   * Requests a node; requests with the same id are one. Ready nodes are in the answer.
-   * @throws PluginError Invalid if the pool does not exist, or refuses the demand.
+   * Requests a node. Requests with the same id are idempotent. The answer contains nodes that are ready.
+   * @throws PluginError Invalid if the pool does not exist or rejects the request.
    */
   ask(pool: string, demand: NodeDemand): Promise<RequestView>;
   /** Undefined if the pool does not know the request, or does not exist. */
   request(pool: string, id: string): Promise<RequestView | undefined>;
-  /** Releases the node, or withdraws the request, if there is one. */
+  /** Releases the node or cancels the request, if it exists. */
   end(pool: string, id: string): Promise<void>;
-  /** All nodes of the pool that clusters have been allocated, or wait for. */
+  /** All nodes of the pool that are allocated to clusters or that clusters wait for. */
   allocated(pool: string): Promise<readonly AllocatedNode[]>;
-  /** Names of the pools by the server's index, which may lack a pool that was created a moment ago. */
+  /** Names of the pools from the server's index, which may lack a pool that was just created. */
   names(): Promise<readonly string[]>;
   /** The labels of a pool; undefined if it does not exist. */
   labels(pool: string): Promise<readonly string[] | undefined>;
@@ -163,13 +163,13 @@ export interface NodePools {
 
 /** Argument of the static `start` of a plugin's class. */
 export interface ClientAccount {
-  /** The provider account's name; for an automator the automator's own. */
+  /** The name of the provider account, or of the automator. */
   readonly name: string;
   /**
-   * The administrator's fields, with defaults, secrets resolved, and users' values where users may set them.
+   * The administrator's fields with defaults and resolved secrets, overridden by users' values where allowed.
    */
   readonly fields: JsonObject;
   readonly log: PluginLog;
-  /** Aborted when starting takes too long, or the worker ends. */
+  /** Aborted when the start times out or the worker shuts down. */
   readonly signal: AbortSignal;
 }

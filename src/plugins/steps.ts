@@ -4,15 +4,15 @@ import type { CreateRecord } from './services.js';
 
 /**
  * One part of a machine: a volume, an address, the instance itself, or an attachment. Its functions may be
- * called again after any call was cut.
+ * called again after an interrupted call.
  */
 export interface Step<Subject> {
-  /** Unique in its table; for messages, logs and the record. */
+  /** Name of the step, unique in its table; used in messages, logs and the record. */
   readonly name: string;
   /**
-   * Looks for the part that an interrupted CREATE may have made, and returns what `make` would have; undefined
-   * if there is none. Called before `make` only if an earlier CREATE may have been sent. Without it, `make`
-   * itself must find what it made, for example by a token that its API knows.
+   * Finds the part that an interrupted CREATE may have made, and returns what `make` would have returned;
+   * undefined if there is none. Called before `make` only if an earlier CREATE may have been sent. Without
+   * it, `make` itself must find an existing part, for example by a client token.
    */
   readonly find?: (subject: Subject, made: JsonObject) => Promise<JsonObject | undefined>;
   /**
@@ -22,16 +22,16 @@ export interface Step<Subject> {
    */
   readonly make: (subject: Subject, made: JsonObject) => Promise<JsonObject>;
   /**
-   * Removes the part by the machine's key alone, whether it exists or not. `going` while it still exists:
-   * earlier parts then stay.
+   * Removes the part by the machine's key alone, whether it exists or not. Returns `going` while it still
+   * exists; earlier parts are then kept.
    */
   readonly undo: (subject: Subject) => Promise<'gone' | 'going'>;
 }
 
 /**
  * Runs the steps in order, and records each as soon as its result is known. A later attempt continues after
- * the last recorded step. If a step fails, parts stay for DELETE; except after Capacity and Quota, which mean
- * that nothing was created: then all steps are undone.
+ * the last recorded step. If a step fails, existing parts are left for DELETE, except after Capacity and
+ * Quota, which mean that nothing was created: then all steps are undone.
  */
 export async function takeSteps<Subject>(
   steps: readonly Step<Subject>[],
@@ -55,7 +55,7 @@ export async function takeSteps<Subject>(
     return made;
   } catch (error) {
     if (isPluginError(error) && (error.kind === 'Capacity' || error.kind === 'Quota')) {
-      // A later attempt must not skip what is undone now.
+      // A later attempt must not skip a step that is undone now.
       if (Object.keys(recorded).length > 0) await record.write({});
       await undoSteps(steps, subject);
     }
@@ -79,11 +79,14 @@ function refuseSameNames(steps: readonly Step<never>[]): void {
   const names = steps.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
-    throw new PluginError('Invalid', `two steps have the name ${twice}; a step is recorded by its name`);
+    throw new PluginError(
+      'Invalid',
+      `two steps are named ${twice}; names must be unique because steps are recorded by name`,
+    );
 }
 
 /**
- * Undoes all steps in reverse order, also those that may never have been taken.
+ * Undoes all steps in reverse order, including those that may not have run.
  * @throws PluginError NotReady naming the step that is not undone yet.
  */
 export async function undoSteps<Subject>(

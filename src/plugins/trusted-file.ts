@@ -4,15 +4,15 @@ import { refuseUntrusted, UntrustedFile, whyFilesUntrusted } from '../schema/nam
 export { refuseUntrusted, UntrustedFile };
 
 /**
- * Reads a file that decides what a provider does, such as an inventory.
- * @throws UntrustedFile, else what readFile throws.
+ * Reads a file that controls a provider, such as an inventory.
+ * @throws UntrustedFile, otherwise the errors of readFile.
  */
 export async function readTrustedFile(path: string): Promise<string> {
   refuseUntrusted('file', path);
   return readFile(path, 'utf8');
 }
 
-/** A folder above it may become writable without a change of the file. */
+/** Its parent folders may become writable without a change of the file. */
 export function isTrusted(path: string): boolean {
   try {
     return whyFilesUntrusted('file', path) === undefined;

@@ -2,7 +2,7 @@ import { Automator, type JsonObject, type SshAuth, type TaskResult } from './con
 
 type ServiceMethod = 'install' | 'configure' | 'init' | 'start' | 'stop' | 'remove';
 
-/** An automator that carries out all six actions of a service in one way. */
+/** An automator that performs all six actions of a service in the same way. */
 export abstract class UniformAutomator extends Automator {
   /** The user's fields of the action. */
   protected get actionFields(): JsonObject {

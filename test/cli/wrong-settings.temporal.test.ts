@@ -47,7 +47,7 @@ describe('a wrong setting', () => {
       'an unknown provider type',
       ['config', 'show', '--config', 'type.yaml'],
       {},
-      /type\.yaml:1:17: providers\.x\.type: there is no provider plugin "nosuch"[^]*next: heddle plugins/,
+      /type\.yaml:1:17: providers\.x\.type: provider plugin "nosuch" is not installed[^]*next: heddle plugins/,
     ],
     ['an unknown action', ['logs', 'web', '--action', 'STRAT'], {}, /It must be one of CREATE, CONFIRM/],
   ])('ends with exit code 2, its place and the remedy: %s', async (_, words, env, told) => {

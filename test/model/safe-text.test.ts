@@ -126,7 +126,7 @@ describe('the command of an administrator', () => {
   });
 
   test.each(['--delete', '-', 'a\nb', 'a\0b'])('is refused with %j', (reason) => {
-    expect(() => fillWords(command, { image: 'base', reason })).toThrow("{reason} of a program's command");
+    expect(() => fillWords(command, { image: 'base', reason })).toThrow("{reason} in a program's command");
   });
 });
 

@@ -29,7 +29,7 @@ describe('provider accounts', () => {
     expect(() =>
       checkAccounts(registry, { rack: { type: 'static', fields: { machines: [] }, limits } }),
     ).toThrow(
-      'providers.rack.limits.callsPerSecond: cannot be kept: provider type static does not count its calls. ratePerSecond limits CREATE and DELETE.',
+      'providers.rack.limits.callsPerSecond: cannot be enforced: provider type static does not count its calls. ratePerSecond limits CREATE and DELETE.',
     );
   });
 
@@ -43,8 +43,8 @@ describe('provider accounts', () => {
       }),
     ).toThrow(
       [
-        '  providers.box.allow.endpoint: lists values of a field that takes none from users. Of type docker such fields are: network.',
-        '  providers.box.allow.user: lists values of a field that takes none from users. Of type docker such fields are: network.',
+        '  providers.box.allow.endpoint: has no effect: the field is not declared `overridable: listed`. Such fields of type docker: network.',
+        '  providers.box.allow.user: has no effect: the field is not declared `overridable: listed`. Such fields of type docker: network.',
       ].join('\n'),
     );
   });
@@ -62,7 +62,7 @@ describe('provider accounts', () => {
     expect(() => checkAccounts(registry, accounts, locate)).toThrow(
       [
         'The provider accounts cannot be used:',
-        '  heddle.yaml:2:3: providers.one.type: there is no provider plugin "statc" on this worker. Did you mean "static"?',
+        '  heddle.yaml:2:3: providers.one.type: provider plugin "statc" is not installed on this worker. Did you mean "static"?',
         '  heddle.yaml:5:4: providers.two.fields.port: should be a number, but is "x". SSH port of machines without their own port: a whole number.',
         '  heddle.yaml:5:4: providers.two.fields.machins: is an unknown key. Did you mean "machines"?',
       ].join('\n'),

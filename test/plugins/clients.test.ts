@@ -161,7 +161,7 @@ describe('clients in the worker', () => {
     expect(stopped).toEqual([one, other]);
     await expect(open({ region: 'c' })).rejects.toMatchObject({
       kind: 'Retryable',
-      message: expect.stringContaining('this process ends'),
+      message: expect.stringContaining('this process is shutting down'),
     });
   });
 
@@ -193,7 +193,7 @@ describe('clients in the worker', () => {
     await clients.close();
     expect(await slow).toMatchObject({
       kind: 'Retryable',
-      message: expect.stringContaining('this process ends'),
+      message: expect.stringContaining('this process is shutting down'),
     });
     await until('the failure to be said', () => lines.length > 0);
     expect(lines).toEqual(['plugin p could not stop its client for main: still busy']);
@@ -205,6 +205,6 @@ describe('clients in the worker', () => {
         /* Nothing was started. */
       }
     }
-    expect(clientFault(Plugin, 'Plugin')).toContain('a static stop and no static start');
+    expect(clientFault(Plugin, 'Plugin')).toContain('a static stop but no static start');
   });
 });

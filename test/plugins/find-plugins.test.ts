@@ -32,8 +32,8 @@ describe('the scan of plugin folders', () => {
   });
 
   test.each([
-    ['lsit', 'abilities[0]: lsit is no optional method of providers. Did you mean "list"?'],
-    ['sanitize', 'abilities[0]: sanitize is no optional method of providers'],
+    ['lsit', 'abilities[0]: lsit is not an optional method of providers. Did you mean "list"?'],
+    ['sanitize', 'abilities[0]: sanitize is not an optional method of providers'],
   ])('refuses the optional method %s of a provider', (ability, message) => {
     expect(problemsOf({ abilities: [ability] })).toContain(message);
   });
@@ -44,7 +44,7 @@ describe('the scan of plugin folders', () => {
       writeFiles(root, { 'shared.sh': '', 'lib/a.sh': '', 'providers/cloud/own.sh': '' });
       symlinkSync(join('../..', target), join(root, 'providers/cloud/link'));
       expect(problemsOf({})).toContain(
-        "contains link, a link to outside of the plugin's folder. Put the file itself there",
+        "contains link, a link to a file outside the plugin's folder. Copy the file into the folder",
       );
     },
   );

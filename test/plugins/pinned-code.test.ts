@@ -162,7 +162,7 @@ describe('a plugin is refused', () => {
     writeFiles(folder, { 'shared.sh': programWith('old'), 'plugins/providers/p/p.sh': programWith('old') });
     symlinkSync('../../../shared.sh', join(folder, 'plugins/providers/p/shared.sh'));
     expect(await failureOf({ 'plugins/providers/p/p.json': programDescriptor })).toContain(
-      "contains shared.sh, a link to outside of the plugin's folder. Put the file itself there",
+      "contains shared.sh, a link to a file outside the plugin's folder. Copy the file into the folder",
     );
   });
 

@@ -155,10 +155,10 @@ describe('the registry', () => {
     writeProvider();
     const { registry } = await load();
     expect(() => registry.provider('clowd')).toThrow(
-      'there is no provider plugin "clowd" on this worker. Did you mean "cloud"?',
+      'provider plugin "clowd" is not installed on this worker. Did you mean "cloud"?',
     );
     expect(() => registry.automator('shell')).toThrow(
-      'there is no automator plugin "shell" on this worker. None is registered.',
+      'automator plugin "shell" is not installed on this worker. None is registered.',
     );
   });
 
@@ -231,17 +231,17 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     [
       "type that is not the folder's",
       () => writeProvider({ type: 'automator' }),
-      'cloud.json:3:3: type: is automator, but the plugin lies under providers',
+      'cloud.json:3:3: type: is automator, but the plugin is under providers',
     ],
     [
       'no descriptor',
       () => write('providers/cloud/cloud.js', providerCode),
-      'cloud holds no descriptor. Add cloud.json',
+      'cloud contains no descriptor. Add cloud.json',
     ],
     [
       'missing entry',
       () => writeProvider({ entry: './other.js' }),
-      'entry: there is no file ./other.js or ./other.ts',
+      'entry: file ./other.js or ./other.ts does not exist',
     ],
     [
       'class in Ruby',
@@ -249,7 +249,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } });
         write('providers/cloud/cloud.rb', 'class Cloud');
       },
-      'cloud.rb is run by "command" in place of a class',
+      'cloud.rb requires "command" instead of "class"',
     ],
     [
       "class of the seed's form that is nowhere",
@@ -257,7 +257,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } });
         write('providers/cloud/other.mjs', 'export class Clouds {}');
       },
-      'has a class Cloud; looked through other.mjs',
+      'has a class Cloud; searched other.mjs',
     ],
     [
       "class of the seed's form that is there twice",
@@ -266,7 +266,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         write('providers/cloud/a.mjs', providerCode);
         write('providers/cloud/b.mjs', providerCode);
       },
-      'class Cloud is in a.mjs and b.mjs; keep one of them, or name it cloud.mjs',
+      'class Cloud is in a.mjs and b.mjs; keep one of them, or rename it to cloud.mjs',
     ],
     [
       'neither class nor command',
@@ -282,17 +282,17 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     [
       'program that is not on PATH',
       () => writeProvider({ command: ['no-such-program'], entry: undefined, class: undefined }),
-      'there is no program no-such-program on PATH',
+      'program no-such-program is not on PATH',
     ],
     [
       'program that is not there',
       () => writeProvider({ command: ['sh', './x.sh'], entry: undefined, class: undefined }),
-      'command: there is no file ./x.sh in',
+      'command: file ./x.sh does not exist in',
     ],
     [
       'program that may not be executed',
       () => writeProvider({ command: ['./cloud.js'], entry: undefined, class: undefined }),
-      './cloud.js may not be executed; chmod +x',
+      './cloud.js is not executable; run: chmod +x',
     ],
     [
       'program outside its folder',
@@ -300,7 +300,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         writeProvider({ command: ['./../../outside.sh'], entry: undefined, class: undefined });
         write('outside.sh', '');
       },
-      "lies outside the plugin's folder",
+      "is outside the plugin's folder",
     ],
     [
       'variable of the worker that the descriptor grants itself',
@@ -318,7 +318,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         writeProvider({ entry: '../../outside.js' });
         write('outside.js', providerCode);
       },
-      "lies outside the plugin's folder",
+      "is outside the plugin's folder",
     ],
     [
       'entry that is a link to the outside',
@@ -327,7 +327,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         write('outside.js', providerCode);
         symlinkSync(join(root, 'outside.js'), join(root, 'providers/cloud/link.js'));
       },
-      "lies outside the plugin's folder",
+      "is outside the plugin's folder",
     ],
     ['code that does not parse', () => writeProvider({}, 'export class {'), 'cannot be loaded'],
     [
@@ -335,7 +335,11 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
       () => writeProvider({}, 'throw new Error("no licence")'),
       'cannot be loaded: no licence',
     ],
-    ['class that is not exported', () => writeProvider({}, 'class Cloud {}'), 'exports no class Cloud'],
+    [
+      'class that is not exported',
+      () => writeProvider({}, 'class Cloud {}'),
+      'does not export a class Cloud',
+    ],
     [
       'missing method',
       () => writeProvider({}, 'export class Cloud { create() {} delete() {} }'),
@@ -344,7 +348,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     [
       'resource that is not there',
       () => writeProvider({ resources: { sizes: { path: './sizes.json', format: 'file' } } }),
-      'resources.sizes: there is no file ./sizes.json in',
+      'resources.sizes: file ./sizes.json does not exist in',
     ],
     [
       'resource that is a folder',
@@ -352,7 +356,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         writeProvider({ resources: { sizes: { path: './sizes', format: 'file' } } });
         write('providers/cloud/sizes/a.txt', '');
       },
-      'there is no file ./sizes in',
+      'file ./sizes does not exist in',
     ],
     [
       'resource outside its folder',
@@ -360,7 +364,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         writeProvider({ resources: { keys: { path: './../../keys', format: 'file' } } });
         write('keys', '');
       },
-      "resources.keys: ./../../keys lies outside the plugin's folder",
+      "resources.keys: ./../../keys is outside the plugin's folder",
     ],
     [
       'folder that is missing',
@@ -400,7 +404,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     [
       'machines that are looked for and cannot be found',
       () => writeProvider({ idempotency: 'tag' }),
-      'idempotency: is tag: an earlier machine is looked for by find(key), which the plugin does not have',
+      'idempotency: is tag: it requires find(key), which the plugin does not have',
     ],
     [
       'required field that is not declared',
@@ -477,7 +481,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
       },
       'may be written by other users (mode 666)',
     ],
-    ['root without plugins', () => undefined, 'has neither a folder providers nor automators'],
+    ['root without plugins', () => undefined, 'contains neither a providers nor an automators folder'],
   ])('%s', async (_, arrange, expected) => {
     arrange();
     expect(await failure()).toContain(expected);
@@ -537,7 +541,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     writeProvider();
     writeProvider({}, providerCode, 'providers/second');
     expect(await failure()).toMatch(
-      /second\/cloud\.json:1:1: provider cloud is there already, in .*providers\/cloud\/cloud\.json/,
+      /second\/cloud\.json:1:1: provider cloud already exists, in .*providers\/cloud\/cloud\.json/,
     );
   });
 

@@ -112,7 +112,7 @@ describe('a table of steps', () => {
   test('refuses two steps of one name', async () => {
     const { steps } = table();
     await expect(takeSteps([...steps, ...steps], new Set(), memory())).rejects.toThrow(
-      'two steps have the name volume',
+      'two steps are named volume',
     );
   });
 

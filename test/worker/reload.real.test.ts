@@ -69,7 +69,7 @@ describe('a heddle.yaml that changes while its worker runs', () => {
 
     const half = { ...both, providers: { ...both.providers, third: local, wrong: { type: 'nonesuch' } } };
     await change(half, 'is not applied');
-    expect(worker.output()).toMatch(/worker\.yaml:\d+.*there is no provider plugin \\"nonesuch\\"/);
+    expect(worker.output()).toMatch(/worker\.yaml:\d+.*provider plugin \\"nonesuch\\" is not installed/);
     expect(await apply('refused', 'third')).toContain('third');
     expect(await apply('kept', 'second')).toBe('done ');
     const refused = await until('doctor warns', async () => {

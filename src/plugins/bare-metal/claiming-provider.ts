@@ -14,11 +14,11 @@ import { hasTags } from '../provider-base/machines.js';
 /** An existing machine or service, free or in use. */
 export interface Claimed {
   readonly name: string;
-  /** Absent: of any flavor. */
+  /** Absent: matches any flavor. */
   readonly flavor?: string | undefined;
 }
 
-/** A provider of what exists already: CREATE claims a free one, DELETE releases it. */
+/** A provider of existing machines or services: CREATE claims a free one, DELETE releases it. */
 export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   private readonly claims: Claims;
 
@@ -27,15 +27,15 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
     if (context.claims === undefined)
       throw new PluginError(
         'Invalid',
-        `provider type ${this.task.provider.type} needs an engine that keeps claims`,
+        `provider type ${this.task.provider.type} requires an engine that stores claims`,
       );
     this.claims = context.claims;
   }
 
-  /** What one is called: in messages, and as the field that names one. */
+  /** The kind of thing: in messages, and the name of the field that selects one. */
   protected abstract readonly word: 'machine' | 'resource';
 
-  /** Those of the account. */
+  /** The machines or services of the account. */
   protected abstract things(): Promise<readonly Thing[]>;
 
   async machineNames(): Promise<readonly string[]> {
@@ -43,7 +43,7 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   }
 
   /**
-   * Ends a program that works on one for an earlier task or owner; returns when it no longer runs.
+   * Ends a program that works on the thing for an earlier task or owner; returns when it no longer runs.
    * @throws PluginError Retryable if that is not certain.
    */
   protected abstract settle(name: string): Promise<void>;
@@ -60,7 +60,7 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
       fitting.map((thing) => thing.name),
     );
     if (name === undefined) {
-      const what = named === undefined ? `of flavor ${flavor}` : `called ${JSON.stringify(named)}`;
+      const what = named === undefined ? `of flavor ${flavor}` : `named ${JSON.stringify(named)}`;
       throw new PluginError(
         fitting.length === 0 ? 'Invalid' : 'Capacity',
         `provider ${this.task.provider.name} has ${fitting.length === 0 ? `no ${word}` : `no free ${word}`} ${what}; its ${word}s are ${all.map((thing) => thing.name).join(', ')}`,
@@ -102,12 +102,12 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
     const { name: account } = this.task.provider;
     const name = await this.nameOf(key);
     if (name === undefined)
-      throw new PluginError('Invalid', `provider ${account} has given this ${this.word} back`);
+      throw new PluginError('Invalid', `this ${this.word} was released to provider ${account}`);
     const thing = (await this.things()).find((candidate) => candidate.name === name);
     if (thing === undefined)
       throw new PluginError(
         'Invalid',
-        `${this.word} ${name} is no longer among the ${this.word}s of provider ${account}; put it back into heddle.yaml, or its inventory`,
+        `${this.word} ${name} is no longer a ${this.word} of provider ${account}; add it again to heddle.yaml or its inventory`,
       );
     return thing;
   }

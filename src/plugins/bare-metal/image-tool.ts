@@ -15,7 +15,7 @@ interface ImageToolOptions {
   readonly detach: AbortSignal | undefined;
 }
 
-/** The administrator's programs for images, as the engine's questions and detached runs. */
+/** The administrator's programs for images, run as short commands and as detached runs. */
 export class ImageTool {
   readonly #options: ImageToolOptions;
 
@@ -40,7 +40,7 @@ export class ImageTool {
     const sizeMb = /^\s*(\d{1,9})\s*$/.exec(result.stdout)?.[1];
     return result.code === programExits.yes && sizeMb !== undefined
       ? { sizeMb: Number(sizeMb) }
-      : { why: `no number of megabytes came: ${describeExit(result)}` };
+      : { why: `it printed no number of megabytes: ${describeExit(result)}` };
   }
 
   async execute(what: 'load' | 'capture' | 'retrieve', input: ImageInput): Promise<Outcome> {
@@ -52,7 +52,7 @@ export class ImageTool {
       what: `${what} of ${image.name}@${image.revision} on ${machine}`,
       token,
       program: () => filled,
-      // A program whose outcome is unknown is started again, with the same token.
+      // A program with an unknown outcome is started again with the same token.
       isAnswer: (code) => Object.values<number | null>(programExits).includes(code),
       progress,
       signal,
@@ -101,7 +101,7 @@ export class ImageTool {
 }
 
 function missing(what: string): string {
-  return `the account's imager has no ${what}; add it to heddle.yaml`;
+  return `the account's imager has no program ${what}; add it in heddle.yaml`;
 }
 
 function describeExit({ code, stdout, stderr }: Awaited<ReturnType<typeof runCommand>>): string {

@@ -19,7 +19,7 @@ import {
 
 const command = z.array(z.string()).min(1);
 
-/** Fields of every real machine, whatever protocol its controller speaks. */
+/** Fields of every physical machine, whichever protocol its controller uses. */
 const machineSchema = z.strictObject({
   name: nameOfLength(63),
   /** Of its system. */
@@ -30,38 +30,41 @@ const machineSchema = z.strictObject({
   key: secret.optional(),
   hostKey: hostKeys.optional(),
   flavor: text.optional(),
-  /** The interface that it boots from the network, for `imaging`. */
+  /** The interface for network boot, for `imaging`. */
   mac: mac.optional(),
   /** The disk that `imaging` writes. */
   disk: text.optional(),
 });
 
-/** Inventory files are shared and copied: a secret in them is a reference. */
-const reference = z.strictObject({ secret: text }, { error: 'a reference, such as {secret: "file:PATH"}' });
+/** Inventory files are shared and copied, so secrets in them must be references. */
+const reference = z.strictObject(
+  { secret: text },
+  { error: 'must be a reference, such as {secret: "file:PATH"}' },
+);
 
-/** A machine of an inventory file has its controller beside it. */
+/** A machine of an inventory file contains its controller. */
 const inventoryMachineSchema = machineSchema.extend({
   password: reference.optional(),
   key: reference.optional(),
   keyFile: text.optional(),
-  /** Of the registration; a load decides what is on the machine. */
+  /** Used by the registration only; a load determines the machine's image. */
   image: text.optional(),
   controller: z
     .record(z.string(), z.json())
     .refine(({ password }) => typeof password === 'object', {
-      error: 'has a password that is a reference, such as {secret: "file:PATH"}',
+      error: 'must have a reference as its password, such as {secret: "file:PATH"}',
     }),
 });
 
 /**
- * The controllers by machine name; their entries depend on the provider type. Their secrets are resolved,
- * those of machines are passed on.
+ * The controllers by machine name; their entries depend on the provider type. Secrets of controllers are
+ * resolved, those of machines are passed on as references.
  */
 const controllersSchema = z.record(z.string(), z.record(z.string(), z.json()));
 
 /**
- * Programs on the workers of the site that know where images are. The exit code 0 means done or present, 10 certainly
- * not; any other is unknown.
+ * Programs on the workers of the site that manage images. Exit code 0 means done or present, 10 certainly
+ * not; any other code means unknown.
  */
 const imagerSchema = z.strictObject({
   exists: command.optional(),
@@ -77,12 +80,14 @@ const eraseSchema = z.array(
     .strictObject({
       device: z
         .string()
-        .regex(/^\/[A-Za-z0-9/._:+-]+$/, { error: 'an absolute path of letters, digits and / . _ : + -' }),
+        .regex(/^\/[A-Za-z0-9/._:+-]+$/, {
+          error: 'must be an absolute path of letters, digits and / . _ : + -',
+        }),
       method: z.enum(eraseMethods),
       command: command.optional(),
     })
     .refine(({ method, command: words }) => (method === 'command') === (words !== undefined), {
-      error: 'has a command if, and only if, its method is command',
+      error: 'must have a command if and only if its method is command',
     }),
 );
 
@@ -97,13 +102,13 @@ export interface RealMachine {
   readonly mac: string | undefined;
   readonly disk: string | undefined;
   readonly bmc: JsonObject;
-  /** The inventory that has the machine: references in `bmc` are not resolved yet. */
+  /** The machine's inventory: references in `bmc` are not resolved yet. */
   readonly inventory?: string;
 }
 
 /**
- * The machines of the account, and those of the inventory that it names.
- * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
+ * The machines of the account and of its inventory.
+ * @throws PluginError Invalid naming every fault; values are not quoted, because they may be secret.
  */
 export async function readMachines(
   fields: JsonObject,
@@ -124,13 +129,16 @@ export async function readMachines(
   return machines;
 }
 
-/** An image for one machine would be given to another. */
+/** Otherwise an image for one machine could be written to another. */
 function requireUniqueMacs(machines: readonly RealMachine[], provider: string): void {
   const macs = machines.flatMap((machine) => machine.mac ?? []);
   const doubled = macs.find((one, index) => macs.indexOf(one) < index);
   if (doubled === undefined) return;
   const names = machines.filter((machine) => machine.mac === doubled).map(({ name }) => name);
-  throw new PluginError('Invalid', `provider ${provider} has ${names.join(' and ')} with the mac ${doubled}`);
+  throw new PluginError(
+    'Invalid',
+    `provider ${provider} has the mac ${doubled} for both ${names.join(' and ')}`,
+  );
 }
 
 function configuredMachines(fields: JsonObject, provider: string): readonly RealMachine[] {
@@ -148,7 +156,7 @@ function configuredMachines(fields: JsonObject, provider: string): readonly Real
   if (without.length > 0)
     throw new PluginError(
       'Invalid',
-      `provider ${provider} in heddle.yaml has no controller for ${without.join(', ')}`,
+      `provider ${provider} in heddle.yaml lacks controllers for ${without.join(', ')}`,
     );
   return machines.map((machine) => toRealMachine(machine, controllers[machine.name] as JsonObject));
 }
@@ -183,7 +191,7 @@ function toRealMachine(
   };
 }
 
-/** The disks that are erased after each user; `{device}` in a command is the disk's path. */
+/** The disks to erase after each user; `{device}` in a command is the disk's path. */
 export function readErase(fields: JsonObject, provider: string): readonly DiskToErase[] {
   const disks = parseFields(eraseSchema, fields['erase'] ?? [], `erase of provider ${provider}`);
   return disks.map(({ device, method, command: words }) => ({

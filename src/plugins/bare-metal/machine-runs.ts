@@ -7,19 +7,19 @@ import type { RunRecords } from '../contract.js';
 import { isPluginError, PluginError } from '../errors.js';
 import { runFiles } from './imaging/imaging-order.js';
 
-/** Who runs a program on a machine, as the claim's key says. */
+/** The owner of a run on a machine, encoded in the claim's key. */
 interface Writer {
   readonly host: string;
-  /** Where the host records the runs of the machine. */
+  /** Folder of the host's records of the machine's runs. */
   readonly folder: string;
   readonly what: string;
-  /** Distinguishes the runs of the machine. */
+  /** Identifies a run of the machine. */
   readonly run: string;
-  /** The machine itself writes its disk, in a rescue system that the program serves. */
+  /** The machine writes its own disk, in a rescue system that the program serves. */
   readonly rescue?: true;
 }
 
-/** A run of a machine; with `rescue` the machine is switched off when the program has ended. */
+/** A run of a machine; with `rescue` the machine is switched off after the program has ended. */
 type MachineRun = Omit<DetachedRun, 'folder'> & Pick<Writer, 'rescue'>;
 
 interface MachineRunsOptions {
@@ -28,14 +28,17 @@ interface MachineRunsOptions {
   /** The machine in the account, and its name in Heddle. */
   readonly machine: string;
   readonly nodeId: string;
-  /** Switches the machine off; returns when it is seen off. @throws PluginError Retryable if that is not certain. */
+  /**
+   * Switches the machine off; returns when it is verified to be off. @throws PluginError Retryable if that is
+   * not certain.
+   */
   readonly switchOff: () => Promise<void>;
 }
 
 /**
- * Programs that write or read the disk of one physical machine: one at a time, on all worker hosts together. A
- * run is claimed for its host before it starts, and the claim is released when no process of the run is left, and a
- * machine that was to write its own disk is off.
+ * Programs that write or read the disk of a physical machine: one at a time across all worker hosts. A run is
+ * claimed for its host before it starts. The claim is released when no process of the run is left and, if the
+ * machine writes its own disk, the machine is off.
  */
 export class MachineRuns {
   readonly #options: MachineRunsOptions;
@@ -46,8 +49,8 @@ export class MachineRuns {
 
   /**
    * Starts the program, or attaches to the run of the same work and token. Another run is ended first.
-   * @throws PluginError Retryable if another one may still run; UnknownOutcome if the machine cannot be switched off
-   * after the program.
+   * @throws PluginError Retryable if another run may still be active; UnknownOutcome if the machine cannot be
+   * switched off after the program.
    */
   async run(order: MachineRun): Promise<RunEnd> {
     const writer = await this.#claim(order);
@@ -61,7 +64,7 @@ export class MachineRuns {
 
   /**
    * Ends the run of the machine, if there is one; returns when no process of it is left.
-   * @throws PluginError Retryable if that cannot be seen from this host.
+   * @throws PluginError Retryable if this host cannot verify that.
    */
   async end(): Promise<void> {
     const writer = await this.#writer();
@@ -76,7 +79,7 @@ export class MachineRuns {
     if (current?.run === run && current.host === host && (await isFolder(current.folder))) return current;
     if (current !== undefined) await this.#end(current);
     const writer: Writer = { host, folder: this.#folder(host), what, run, ...(rescue && { rescue }) };
-    // The folder comes first: a claim without a folder is one whose records were lost.
+    // The folder is created first: a claim without a folder means that its records were lost.
     await mkdir(writer.folder, { recursive: true, mode: 0o700 });
     if ((await records.claims.take(keyOf(writer), [machine])) === machine) return writer;
     throw new PluginError('Retryable', `another worker has just started a program on machine ${machine}`);
@@ -85,7 +88,7 @@ export class MachineRuns {
   async #end(writer: Writer): Promise<void> {
     if (writer.host !== hostname() || !(await isFolder(writer.folder))) throw this.#unknown(writer);
     const directory = await endDetached(writer.folder);
-    // A program that was killed leaves it, and it is as large as the disk.
+    // A killed program leaves this file, which is as large as the disk.
     if (directory !== undefined) await rm(join(directory, runFiles.copy), { force: true });
     await this.#release(writer);
   }
@@ -112,20 +115,20 @@ export class MachineRuns {
     const where =
       host === hostname()
         ? `its records in ${folder} are gone`
-        : 'only a worker of that host can tell: start one there';
+        : 'only a worker on that host can check: start one there';
     const off = rescue === true ? ', and the machine, which may write its disk itself, is off' : '';
     return new PluginError(
       'Retryable',
-      `${what} was started on worker host ${host} and may still run, and ${where}. Nothing is done on machine ${machine} before. ` +
-        `If it certainly does not run, such as after a restart of ${host}${off}, say so: heddle machine confirm-ended ${nodeId} --host ${host}`,
+      `${what} was started on worker host ${host} and may still run; ${where}. Machine ${machine} is blocked until then. ` +
+        `If it certainly does not run, such as after a restart of ${host}${off}, confirm it: heddle machine confirm-ended ${nodeId} --host ${host}`,
       { retryAfterMs: 5_000 },
     );
   }
 }
 
 /**
- * For what fails once a machine may have written its disk: a login that is refused then does not mean that nothing was
- * done.
+ * For failures after a machine may have written its disk: a rejected login then does not mean that nothing
+ * was done.
  */
 export function throwUnknown(error: unknown): never {
   if (!isPluginError(error) || error.kind === 'Retryable' || error.kind === 'NotReady') throw error;

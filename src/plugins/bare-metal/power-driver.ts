@@ -3,30 +3,34 @@ import { z } from 'zod';
 import type { Outcome, PowerReading } from '../../model/machine/answer.js';
 import { isPluginError, PluginError } from '../errors.js';
 
-/** Commands of a management controller. A refusal means that nothing was done; other failures are thrown. */
+/**
+ * Commands of a management controller. A rejection means that nothing was done; other failures are thrown.
+ */
 export interface PowerControls {
   read(): Promise<PowerReading>;
   on(): Promise<CommandResult>;
-  /** Asks the system to shut down; absent where that cannot be asked for. */
+  /** Asks the system to shut down; absent if unsupported. */
   readonly shutDown?: () => Promise<CommandResult>;
   off(): Promise<CommandResult>;
-  /** Off and on in one command; absent if unsupported. */
+  /** Switches off and on in one command; absent if unsupported. */
   readonly cycle?: () => Promise<CommandResult>;
 }
 
-/** `why` of a command that was sent: the error of the controller, which may have taken the command all the same. */
+/**
+ * `why` of a command that was sent: the error of the controller, which may still have accepted the command.
+ */
 export type CommandResult =
   | { readonly accepted: true; readonly why?: string }
   | { readonly accepted: false; readonly why: string };
 
 export interface PowerLimits {
-  /** Wait for a command to show, in ms. */
+  /** Timeout for a command to take effect, in ms. */
   readonly settleMs: number;
-  /** How long a system may take to shut down before its power is cut, in ms; 0: cut at once. */
+  /** Time for a system to shut down before its power is cut, in ms; 0 cuts it immediately. */
   readonly shutDownMs: number;
-  /** Between two readings, in ms. */
+  /** Interval between readings, in ms. */
   readonly everyMs: number;
-  /** Equal readings in a row before one is believed. */
+  /** Number of equal consecutive readings that confirm a state. */
   readonly readings: number;
 }
 
@@ -54,12 +58,14 @@ export function powerLimitsOf(fields: PowerFields, readings: number): PowerLimit
 
 const commands = 2;
 
-/** Readings without a state, or that contradict the one before, after which the power is unknown. */
+/**
+ * Number of readings without a state, or contradicting the previous one, after which the power is unknown.
+ */
 const spoiledReadings = 2;
 
 /**
- * Power verbs over a controller: reads the state first, sends only necessary commands, and trusts only the
- * state read afterwards.
+ * Power methods for a controller: reads the state first, sends only necessary commands, and trusts only the
+ * state that is read afterwards.
  */
 export class PowerDriver {
   readonly #controls: PowerControls;
@@ -75,8 +81,9 @@ export class PowerDriver {
   }
 
   /**
-   * Controllers that switch slowly show the old state for a while, and a faulty one shows either: a reading counts when
-   * the next ones are equal. One that gives no state is repeated, and so is the whole if they differ.
+   * Slow controllers show the old state for a while, and a faulty one shows either, so a reading counts if
+   * the next ones are equal. A reading without a state is repeated, and so is the whole sequence if readings
+   * differ.
    */
   async status(): Promise<PowerReading> {
     const { readings, everyMs } = this.#limits;
@@ -104,19 +111,19 @@ export class PowerDriver {
     return this.#inTime(() => this.#switchOff());
   }
 
-  /** Ends with the machine on, from wherever it was. */
+  /** Switches the machine on, whatever its state. */
   async reset(): Promise<Outcome> {
     return this.#inTime(() => this.#restart());
   }
 
-  /** The last error of the controller is the cause if the time is over. */
+  /** After a timeout the last error of the controller is the cause. */
   async #inTime(work: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await work();
     } catch (error) {
       const isFinal = isPluginError(error) && error.kind !== 'Retryable';
       if (!this.#signal.aborted || this.#trouble === undefined || isFinal) throw error;
-      throw new PluginError('Retryable', `it was not done in time${this.#lastTrouble()}`, { cause: error });
+      throw new PluginError('Retryable', `it timed out${this.#lastTrouble()}`, { cause: error });
     }
   }
 
@@ -125,7 +132,7 @@ export class PowerDriver {
     const { shutDownMs } = this.#limits;
     const now = await this.status();
     if (now.power === 'off') return { answer: 'done' };
-    // A system that ignores the request, or hangs during the shutdown, is cut off after its time.
+    // A system that ignores the request, or hangs during the shutdown, is switched off after its timeout.
     if (
       now.power === 'on' &&
       shutDown !== undefined &&
@@ -142,14 +149,14 @@ export class PowerDriver {
     if (power === 'unknown') return unknown(why);
     if (power === 'off') return this.on();
     const { cycle } = this.#controls;
-    // One command does it where the controller has it; else two, each seen to its end.
+    // Uses one command if the controller supports it, otherwise two, and waits for each.
     if (cycle !== undefined && (await this.#send(cycle)).accepted)
       return (await this.#shows('on', this.#limits.settleMs)) ? { answer: 'done' } : this.on();
     const off = await this.#bring('off', () => this.#controls.off());
     return off.answer === 'done' ? this.on() : off;
   }
 
-  /** The power is unknown while the controller does not answer; other errors need a person. */
+  /** The power is unknown while the controller does not answer; other errors need a user. */
   async #read(): Promise<PowerReading> {
     try {
       const reading = await this.#controls.read();
@@ -169,7 +176,7 @@ export class PowerDriver {
   }
 
   #note(trouble: string | undefined): void {
-    // What was interrupted says nothing of the controller.
+    // An interruption is not an error of the controller.
     if (!this.#signal.aborted && trouble !== undefined) this.#trouble = trouble;
   }
 
@@ -190,7 +197,7 @@ export class PowerDriver {
       if (await this.#shows(wanted, refused === undefined ? this.#limits.settleMs : 0))
         return { answer: 'done' };
     }
-    // What it took in before it refused may still come.
+    // A command that it accepted before the rejection may still take effect.
     if (refused !== undefined && !wasAccepted) return { answer: 'not done', why: refused };
     if (refused !== undefined)
       return unknown(
@@ -214,6 +221,6 @@ export class PowerDriver {
   }
 }
 
-function unknown(why = 'the controller does not say'): Outcome {
+function unknown(why = 'the controller gave no reason'): Outcome {
   return { answer: 'unknown', why };
 }

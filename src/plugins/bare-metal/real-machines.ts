@@ -32,12 +32,12 @@ import { MachineRuns, throwUnknown } from './machine-runs.js';
 import { readErase, readImager, readMachines, type RealMachine } from './machine-fields.js';
 import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
 
-/** One reading of a controller may be old, or wrong. */
+/** A single reading of a controller may be outdated or wrong. */
 const equalReadings = 2;
 
 /**
- * Real machines with a management controller each: CREATE claims a free one, DELETE releases it.
- * What their controllers speak is the subclass's; images are written over the network, or by the administrator's
+ * Physical machines with management controllers: CREATE claims a free one, DELETE releases it. Subclasses
+ * implement the controllers' protocols; images are written over the network, or by the administrator's
  * programs.
  */
 export abstract class RealMachines
@@ -131,7 +131,7 @@ export abstract class RealMachines
       : network.retrieve(input);
   }
 
-  /** The programs of an account find out in `load` only. */
+  /** The account's programs check this only in `load`. */
   async verifyImage(input: ImageInput): Promise<Outcome> {
     const { network } = await this.imager(input);
     return network === undefined ? { answer: 'done' } : network.verify(input);
@@ -159,7 +159,7 @@ export abstract class RealMachines
     return this.runs(machine).end();
   }
 
-  /** The machine, when no program of an earlier task works on it. */
+  /** The machine, after programs of earlier tasks on it have ended. */
   private async settled(input: MachineInput): Promise<RealMachine> {
     const machine = await this.own(input);
     await this.settle(machine.name);
@@ -171,11 +171,11 @@ export abstract class RealMachines
     return powerLimitsOf(parseFields(z.object(powerFields), this.fields, what), equalReadings);
   }
 
-  /** The account's programs for images; beside them, what writes images over the network if the account has that. */
+  /** The account's programs for images, and the network imager if the account has one. */
   private async imager(input: MachineInput): Promise<{
     readonly programs: ImageTool;
     readonly network: NetworkImager | undefined;
-    /** What knows of images in place of the programs. */
+    /** The network imager, which replaces the programs. */
     readonly images: NetworkImager | undefined;
   }> {
     const machine = await this.own(input);
@@ -188,7 +188,7 @@ export abstract class RealMachines
     if (imager.load !== undefined)
       throw new PluginError(
         'Invalid',
-        `provider ${provider.name} has both imaging and a load program of its imager; remove one from heddle.yaml`,
+        `provider ${provider.name} has both imaging and a load program in imager; remove one of them in heddle.yaml`,
       );
     const boot = (beforeOn: () => Promise<void>): Promise<void> => this.#bootFromNetwork(machine, beforeOn);
     const isOff = (): Promise<boolean> =>
@@ -196,26 +196,26 @@ export abstract class RealMachines
         .status()
         .then(
           ({ power }) => power === 'off',
-          // The image is on the disk: only the machine's end is waited for.
+          // The image is on the disk; only wait for the machine to end.
           () => false,
         );
     const network = new NetworkImager({ ...common, imaging, machine, attempt, boot, isOff });
     return { programs, network, images: imager.exists === undefined ? network : undefined };
   }
 
-  /** From off: a machine that runs may be in an earlier rescue system. */
+  /** Starts from off, because a running machine may be in an earlier rescue system. */
   async #bootFromNetwork(machine: RealMachine, beforeOn: () => Promise<void>): Promise<void> {
     await this.#switchOff(machine);
-    insist(await this.setBootOf(machine, 'image'), `machine ${machine.name} is to boot from the network`);
+    insist(await this.setBootOf(machine, 'image'), `machine ${machine.name} must boot from the network`);
     await beforeOn();
     const on = await this.power(machine).on().catch(throwUnknown);
-    insist(on, `machine ${machine.name} is to be switched on`);
+    insist(on, `machine ${machine.name} must be switched on`);
   }
 
   async #switchOff(machine: RealMachine): Promise<void> {
     insist(
       await this.power(machine).off(),
-      `machine ${machine.name} is to be off, because its rescue system writes its disk`,
+      `machine ${machine.name} must be off, because its rescue system writes its disk`,
     );
   }
 
@@ -223,7 +223,7 @@ export abstract class RealMachines
     const { runs: records } = this.#context;
     const { provider, nodeId } = this.task;
     if (records === undefined)
-      throw new PluginError('Invalid', `provider type ${provider.type} needs an engine that keeps runs`);
+      throw new PluginError('Invalid', `provider type ${provider.type} requires an engine that stores runs`);
     const switchOff = async (): Promise<void> => this.#switchOff(await this.#named(name));
     return new MachineRuns({ records, account: provider.name, machine: name, nodeId, switchOff });
   }
@@ -241,27 +241,27 @@ export abstract class RealMachines
     if (machine === undefined)
       throw new PluginError(
         'Invalid',
-        `machine ${name} is to be switched off, and is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml, or its inventory`,
+        `machine ${name} must be switched off but is no longer a machine of provider ${this.task.provider.name}; add it again to heddle.yaml or its inventory`,
       );
     return this.#withSecrets(machine);
   }
 
-  /** With the secrets of its controller. */
+  /** The machine with the resolved secrets of its controller. */
   async #withSecrets(machine: RealMachine): Promise<RealMachine> {
     const { name, inventory, bmc } = machine;
     if (inventory === undefined) return machine;
     const { resolveReferences } = this.#context;
     if (resolveReferences === undefined)
-      throw new PluginError('Invalid', 'an inventory needs an engine that resolves references');
+      throw new PluginError('Invalid', 'an inventory requires an engine that resolves references');
     const place = `controller of machine ${name} in inventory ${inventory}`;
     return { ...machine, bmc: await resolveReferences(bmc, place) };
   }
 }
 
-/** @throws PluginError Retryable unless it was done. */
+/** @throws PluginError Retryable if it was not done. */
 function insist({ answer, why }: Outcome, what: string): void {
   if (answer !== 'done')
-    throw new PluginError('Retryable', `${what}: ${why ?? 'the controller gives no reason'}`, {
+    throw new PluginError('Retryable', `${what}: ${why ?? 'the controller gave no reason'}`, {
       retryAfterMs: 2_000,
     });
 }

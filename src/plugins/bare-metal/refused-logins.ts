@@ -1,21 +1,26 @@
 import { createHash } from 'node:crypto';
 import { PluginError } from '../errors.js';
 
-/** Pause after the first refusal, in ms; doubles with each further one. */
+/** Pause after the first rejected login, in ms; doubles with each further one. */
 const firstPauseMs = 30_000;
 const longestPauseMs = 15 * 60_000;
 
 interface Refusal {
   readonly times: number;
-  /** The login is not tried before. */
+  /** The login is not retried before this time. */
   readonly until: number;
   readonly message: string;
 }
 
-/** Logins that controllers refused, by a digest of controller and credentials: changed ones are tried at once. */
+/**
+ * Logins that controllers rejected, by a digest of controller and credentials: changed credentials are tried
+ * at once.
+ */
 const refusals = new Map<string, Refusal>();
 
-/** One login at one controller. Controllers lock accounts, so a refused login is tried again only after growing pauses. */
+/**
+ * A login at a controller. Controllers lock accounts, so a rejected login is retried after increasing pauses.
+ */
 export class ControllerLogin {
   readonly #key: string;
 
@@ -30,7 +35,7 @@ export class ControllerLogin {
     const when = new Date(known.until).toISOString().slice(0, 19);
     throw new PluginError(
       'Auth',
-      `${known.message}. Controllers lock accounts, so this login is not tried again before ${when}Z; changed credentials are tried at once`,
+      `${known.message}. Controllers lock accounts, so this login is not retried before ${when}Z; changed credentials are tried immediately`,
     );
   }
 

@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process';
 import { childEnvironment } from '../../config/child-environment.js';
 
 /**
- * What the exit codes of the administrator's programs mean; any other code means unknown. `no` is a code that shells,
- * interpreters and clients do not end with by themselves: a crash must not read as "certainly not". So is `noImage`, of
- * programs about images: certainly not, and because of the image.
+ * Exit codes of the administrator's programs; any other code means unknown. `no` is a code that shells,
+ * interpreters and clients do not use themselves, so that a crash is not read as "certainly not". The same
+ * applies to `noImage`, for programs about images: certainly not, because of the image.
  */
 export const programExits = { yes: 0, no: 10, noImage: 41 } as const;
 
 interface CommandResult {
-  /** Null where it could not be started, or was ended. */
+  /** Null if it could not be started, or was killed. */
   readonly code: number | null;
   readonly stdout: string;
-  /** Its last words; why it could not be started, where it could not. */
+  /** Its last output, or why it could not be started. */
   readonly stderr: string;
 }
 
@@ -23,13 +23,13 @@ interface CommandOptions {
 
 const kept = 16_384;
 
-/** What programs of the administrator get of the worker's environment. */
+/** The worker's environment variables that programs of the administrator receive. */
 export const programEnvironment: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin',
   LC_ALL: 'C',
 };
 
-/** Runs a program of the worker's system, without a shell; no variable of the worker but PATH reaches it. */
+/** Runs a program on the worker without a shell; of the worker's variables it receives only PATH. */
 export async function runCommand(
   [program = '', ...words]: readonly string[],
   { signal, environment = {} }: CommandOptions,

@@ -1,15 +1,15 @@
 import { createPrivateKey, createPublicKey, hkdfSync } from 'node:crypto';
 import { PluginError } from '../errors.js';
 
-/** An SSH host key for a machine that does not exist yet. */
+/** An SSH host key for a machine before its creation. */
 export interface HostKey {
   /** `ssh-ed25519 <base64>`, as in known_hosts. */
   readonly public: string;
-  /** In OpenSSH's own form, for the machine alone. */
+  /** In OpenSSH's format, for the machine only. */
   readonly private: string;
 }
 
-/** Fewer characters than this could be guessed, and the host keys with them. */
+/** Shorter secrets could be guessed, and with them the host keys. */
 const shortestSecret = 24;
 
 /** The prefix of the 32 bytes of an Ed25519 key in PKCS #8. */
@@ -24,7 +24,7 @@ export function makeHostKey(secret: string, key: string): HostKey {
   if (secret.length < shortestSecret)
     throw new PluginError(
       'Invalid',
-      `hostKeySecret is too short: give at least ${shortestSecret} random characters, such as: openssl rand -hex 32`,
+      `hostKeySecret is too short: it must have at least ${shortestSecret} random characters, such as the output of: openssl rand -hex 32`,
     );
   const seed = Buffer.from(hkdfSync('sha256', secret, 'heddle host key', key, 32));
   const { x = '' } = createPublicKey(
@@ -35,9 +35,9 @@ export function makeHostKey(secret: string, key: string): HostKey {
   return { public: `ssh-ed25519 ${blob.toString('base64')}`, private: toOpenSsh(seed, point, blob) };
 }
 
-/** OpenSSH reads Ed25519 keys in its own form only: "openssh-key-v1", here without a passphrase. */
+/** OpenSSH reads Ed25519 keys only in its own format: "openssh-key-v1", here without a passphrase. */
 function toOpenSsh(seed: Buffer, point: Buffer, blob: Buffer): string {
-  // Twice the same number; of the seed's public part rather than random, so that the same key gives the same
+  // Twice the same number, derived from the public key instead of random, so that the same key gives the same
   // file.
   const check = point.subarray(0, 4);
   const inner = Buffer.concat([

@@ -1,4 +1,4 @@
-/** Of a floppy disk: 2880 sectors of 512 bytes, FAT12. */
+/** The size of a floppy disk: 2880 sectors of 512 bytes, FAT12. */
 const sectorBytes = 512;
 const sectors = 2_880;
 const fatSectors = 9;
@@ -7,10 +7,10 @@ const rootSector = 1 + 2 * fatSectors;
 const dataSector = rootSector + (rootEntries * 32) / sectorBytes;
 
 /**
- * The image of a disk that cloud-init reads at the first boot (its data source NoCloud): a FAT file system
- * with the label CIDATA and these files. The same files give the same bytes, and no program is needed. Names
- * have at most 13 characters.
- * @throws RangeError when they do not fit onto a floppy disk.
+ * The image of a disk that cloud-init reads at the first boot (data source NoCloud): a FAT file system with
+ * the label CIDATA and these files. It is deterministic and needs no external program. File names have at
+ * most 13 characters.
+ * @throws RangeError if the files exceed a floppy disk.
  */
 export function makeSeedImage(files: Readonly<Record<string, string>>): Buffer {
   const image = Buffer.alloc(sectors * sectorBytes);

@@ -8,25 +8,24 @@ export interface UserDataParts {
   /** SSH public keys that may log in as the image's own user. */
   readonly publicKeys?: readonly string[];
   /**
-   * The user's part: a script, `#cloud-config`, or another kind that cloud-init recognises by its first line.
+   * The user's part: a script, `#cloud-config`, or another kind that cloud-init detects by its first line.
    */
   readonly own?: string | undefined;
 }
 
-/** The most that clouds take, in bytes before base64. */
+/** The limit of clouds, in bytes before base64. */
 const mostBytes = 16_384;
 
 /**
- * The user data for the first boot: host key, public keys, and the user's part after ours. Equal parts give
- * equal text.
- * @throws PluginError Invalid if it is too long, or the user's part is of no known kind.
+ * The user data for the first boot: host key, public keys, and then the user's part. It is deterministic.
+ * @throws PluginError Invalid if it is too long, or the user's part is of an unknown kind.
  */
 export function makeUserData({ hostname, hostKey, publicKeys = [], own }: UserDataParts): string {
   const settings = {
     hostname,
     preserve_hostname: false,
     ...(publicKeys.length === 0 ? {} : { ssh_authorized_keys: publicKeys }),
-    // Keys in the image would be the same on all of its machines.
+    // Host keys in the image would be shared by all of its machines.
     ...(hostKey === undefined
       ? {}
       : {
@@ -41,12 +40,12 @@ export function makeUserData({ hostname, hostKey, publicKeys = [], own }: UserDa
   if (Buffer.byteLength(text) > mostBytes)
     throw new PluginError(
       'Invalid',
-      `the user data has ${Buffer.byteLength(text)} bytes with Heddle's part, and clouds take ${mostBytes}; move what is in userData into a service's script`,
+      `the user data has ${Buffer.byteLength(text)} bytes including Heddle's part, but the limit is ${mostBytes}; move parts of userData into a service's script`,
     );
   return text;
 }
 
-/** First lines that cloud-init goes by, and what it calls them. */
+/** First lines that cloud-init detects, and their content types. */
 const kinds: readonly (readonly [RegExp, string])[] = [
   [/^#cloud-config\b/, 'text/cloud-config'],
   [/^#!/, 'text/x-shellscript'],
@@ -59,13 +58,13 @@ function joined(ours: string, own: string): string {
   if (kind === undefined)
     throw new PluginError(
       'Invalid',
-      'userData must begin with #cloud-config, #!, #cloud-boothook or #include, as cloud-init wants it',
+      'userData must begin with #cloud-config, #!, #cloud-boothook or #include, which cloud-init requires',
     );
   const boundary = `heddle-${createHash('sha256')
     .update(ours + own)
     .digest('hex')
     .slice(0, 24)}`;
-  // Lists and maps of both parts are joined; where both set the same, ours stays.
+  // Lists and maps of both parts are merged; in conflicts ours takes precedence.
   const part = (type: string, content: string): string =>
     `--${boundary}\nContent-Type: ${type}; charset="utf-8"\nMIME-Version: 1.0\nMerge-Type: list(append)+dict(no_replace,recurse_list)+str()\n\n${content.endsWith('\n') ? content : `${content}\n`}`;
   return `Content-Type: multipart/mixed; boundary="${boundary}"\nMIME-Version: 1.0\n\n${part('text/cloud-config', ours)}${part(kind, own)}--${boundary}--\n`;

@@ -3,8 +3,8 @@ import { PluginError } from '../errors.js';
 import { withoutRegistration, type InventoryEntry } from './read-inventory.js';
 
 /**
- * The entries of an inventory, as the provider's schema has them.
- * @throws PluginError Invalid that names every wrong place; values are not quoted, as they may be secret.
+ * Validates the entries of an inventory with the provider's schema.
+ * @throws PluginError Invalid naming every fault; values are not quoted, because they may be secret.
  */
 export function checkEntries<Schema extends z.ZodType>(
   schema: Schema,
@@ -21,5 +21,5 @@ export function checkEntries<Schema extends z.ZodType>(
     return [];
   });
   if (wrong.length === 0) return checked;
-  throw new PluginError('Invalid', `inventory ${file} is wrong: ${wrong.join('; ')}`);
+  throw new PluginError('Invalid', `inventory ${file} is invalid: ${wrong.join('; ')}`);
 }

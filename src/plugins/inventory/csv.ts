@@ -1,12 +1,12 @@
 import type { Json } from '../../model/json.js';
 
-/** Columns, by the last part of their names, whose values are numbers. */
+/** Columns with numbers, by the last part of their names. */
 const numbers: readonly string[] = ['port', 'slots', 'cipher'];
 
 /**
- * Machines of a CSV table. The first line names the columns; a dot leads into a mapping, such as
- * `controller.password.secret`. Empty cells and lines are left out.
- * @throws Error in words, with the line.
+ * Machines of a CSV table. The first line names the columns; a dot starts a nested key, such as
+ * `controller.password.secret`. Empty cells and lines are skipped.
+ * @throws Error with the line.
  */
 export function readCsv(text: string): readonly { readonly value: Json; readonly line: number }[] {
   const [head, ...records] = splitRecords(text);
@@ -15,15 +15,14 @@ export function readCsv(text: string): readonly { readonly value: Json; readonly
   for (const [index, column] of columns.entries()) {
     if (!/^[A-Za-z]\w*(\.[A-Za-z]\w*)*$/.test(column))
       throw new Error(
-        `line ${head.line}: column ${index + 1} has no name such as address or controller.host`,
+        `line ${head.line}: column ${index + 1} has no name; names are such as address or controller.host`,
       );
-    if (columns.indexOf(column) < index)
-      throw new Error(`line ${head.line}: column ${column} is there twice`);
+    if (columns.indexOf(column) < index) throw new Error(`line ${head.line}: column ${column} is duplicated`);
   }
   return records.map(({ cells, line }) => {
     if (cells.length !== columns.length)
       throw new Error(
-        `line ${line}: has ${cells.length} cells, and there are ${columns.length} columns; put quotes around a cell that contains a comma`,
+        `line ${line}: has ${cells.length} cells but ${columns.length} columns; quote cells that contain a comma`,
       );
     const machine: Mapping = {};
     for (const [index, column] of columns.entries()) {
@@ -45,13 +44,13 @@ interface TableRecord {
 
 function put(into: Mapping, [key = '', ...rest]: readonly string[], value: Json, line: number): void {
   if (rest.length === 0) {
-    if (into[key] !== undefined) throw new Error(`line ${line}: ${key} is a value and a mapping`);
+    if (into[key] !== undefined) throw new Error(`line ${line}: ${key} is both a value and a mapping`);
     into[key] = value;
     return;
   }
   const inner = (into[key] ??= {});
   if (typeof inner !== 'object' || inner === null || Array.isArray(inner))
-    throw new Error(`line ${line}: ${key} is a value and a mapping`);
+    throw new Error(`line ${line}: ${key} is both a value and a mapping`);
   put(inner as Mapping, rest, value, line);
 }
 
@@ -62,7 +61,7 @@ function valueOf(column: string, cell: string): Json {
   return cell;
 }
 
-/** Quotes hold commas and line ends together, and a quote in them is written twice. */
+/** Quoted cells may contain commas and line breaks; a quote in them is doubled. */
 function splitRecords(text: string): readonly TableRecord[] {
   const records: TableRecord[] = [];
   let cells: string[] = [];
@@ -95,7 +94,7 @@ function splitRecords(text: string): readonly TableRecord[] {
       began = line;
     } else cell += character;
   }
-  if (quotedSince !== undefined) throw new Error(`line ${quotedSince}: a quote is not closed`);
+  if (quotedSince !== undefined) throw new Error(`line ${quotedSince}: the quote is not closed`);
   end();
   return records;
 }

@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject } from '../../model/json.js';
 
-/** A group of hosts as an Ansible inventory has it. */
+/** A group of hosts in an Ansible inventory. */
 export interface Group {
-  /** What the inventory says of each host where it names it here. */
+  /** The group's entry and variables of each host. */
   readonly hosts: Map<string, JsonObject>;
   readonly children: Set<string>;
   vars: JsonObject;
 }
 
-/** By name; `all` is always there. */
+/** By name; `all` always exists. */
 export type Groups = Map<string, Group>;
 
 /** The content of group_vars and host_vars beside an inventory. */
@@ -23,7 +23,7 @@ export function newGroups(): Groups {
   return groups;
 }
 
-/** Made where it is not there yet. */
+/** Creates it if absent. */
 export function groupIn(groups: Groups, name: string): Group {
   const known = groups.get(name);
   if (known !== undefined) return known;
@@ -33,7 +33,7 @@ export function groupIn(groups: Groups, name: string): Group {
 }
 
 /**
- * Hosts of these groups and of the groups in them, in the order of the inventory; all hosts when no group is
+ * Hosts of these groups and their child groups, in the order of the inventory; all hosts if no group is
  * named.
  */
 export function hostsOf(groups: Groups, names: readonly string[] | undefined): readonly string[] {
@@ -45,7 +45,7 @@ export function hostsOf(groups: Groups, names: readonly string[] | undefined): r
 }
 
 /**
- * All that holds for a host, the nearest word last: groups from the farthest to the nearest, their files, the
+ * All variables of a host in increasing precedence: groups from the farthest to the nearest, their files, the
  * host, its file.
  */
 export function variablesOf(groups: Groups, host: string, files: VariableFiles): JsonObject {
@@ -69,7 +69,7 @@ export function variablesOf(groups: Groups, host: string, files: VariableFiles):
   ) as JsonObject;
 }
 
-/** @returns the groups of a circle, which is a mistake; undefined if there is none. */
+/** @returns the groups of a cycle, which is an error; undefined if there is none. */
 export function findCircle(groups: Groups): readonly string[] | undefined {
   const name = [...groups.keys()].find((one) => isBelow(groups, one, one));
   return name === undefined
@@ -87,7 +87,7 @@ function isBelow(groups: Groups, name: string, above: string, seen = new Set<str
   return false;
 }
 
-/** How far below `all` it lies, by the longest way. */
+/** Its longest distance from `all`. */
 function depthOf(groups: Groups, name: string): number {
   if (name === 'all') return 0;
   const parents = [...groups].filter(([, { children }]) => children.has(name)).map(([parent]) => parent);

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../model/json.js';
 import { vaulted } from './yaml.js';
 
 /**
- * Ansible's variables for the fields of a machine's entry; the first present one counts, as in Ansible's SSH
+ * Ansible's variables for the fields of a machine's entry; the first one present is used, as in Ansible's SSH
  * connection.
  */
 const names = {
@@ -26,7 +26,7 @@ const numbers: readonly string[] = ['port', 'slots'];
 /** Connections that are SSH. */
 const overSsh = /^(?:ansible\.(?:builtin|netcommon)\.)?(?:smart|ssh|paramiko|paramiko_ssh|libssh)$/;
 
-/** Why a host cannot be a machine here; undefined if it can. */
+/** Why a host cannot be used as a machine; undefined if it can. */
 export function notOverSsh({ ansible_connection: connection }: JsonObject): string | undefined {
   return connection === undefined || (typeof connection === 'string' && overSsh.test(connection))
     ? undefined
@@ -34,8 +34,8 @@ export function notOverSsh({ ansible_connection: connection }: JsonObject): stri
 }
 
 /**
- * A machine's entry, as `machines` in heddle.yaml has it, of what an inventory says of a host.
- * @throws Error in words; values are not quoted, for they may be secret.
+ * A machine's entry in the form of `machines` in heddle.yaml, from an inventory's variables of a host.
+ * @throws Error with a text; values are not quoted, because they may be secret.
  */
 export function toMachine(host: string, variables: JsonObject, folder: string): JsonObject {
   const entry: Record<string, Json> = { name: host, address: host };
@@ -47,11 +47,11 @@ export function toMachine(host: string, variables: JsonObject, folder: string): 
     if (name === undefined || value === undefined) continue;
     if (typeof value === 'string' && value.startsWith(vaulted))
       throw new Error(
-        `${name} is encrypted by ansible-vault, which Heddle does not read; give the account a keyFile, or the machine a password by heddle.yaml`,
+        `${name} is encrypted with ansible-vault, which Heddle does not support; set keyFile of the account, or a password of the machine in heddle.yaml`,
       );
     if (typeof value === 'string' && value.includes('{{'))
       throw new Error(
-        `${name} is a template, which Heddle does not fill in; write the value, or make a plain inventory: ansible-inventory -i FILE --list --yaml`,
+        `${name} is a template, which Heddle does not evaluate; write the value, or generate a plain inventory: ansible-inventory -i FILE --list --yaml`,
       );
     entry[key] =
       numbers.includes(key) && typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;

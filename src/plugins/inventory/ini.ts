@@ -4,7 +4,7 @@ import { expandRanges } from './ranges.js';
 
 /**
  * Reads an Ansible inventory in INI form.
- * @throws Error in words, with the line.
+ * @throws Error with the line.
  */
 export function readIni(text: string): Groups {
   const groups = newGroups();
@@ -38,7 +38,7 @@ function readSection(line: string): Section | undefined {
   if (group === '') return undefined;
   if (kind === 'hosts' || kind === 'children' || kind === 'vars') return { group, kind };
   throw new Error(
-    `[${group}:${kind}] is no section; there are [${group}], [${group}:children] and [${group}:vars]`,
+    `[${group}:${kind}] is not a valid section; use [${group}], [${group}:children] or [${group}:vars]`,
   );
 }
 
@@ -51,7 +51,7 @@ function readLine(groups: Groups, { group, kind }: Section, line: string): void 
   }
   if (kind === 'vars') {
     const at = line.indexOf('=');
-    if (at < 1) throw new Error('a variable is NAME=VALUE');
+    if (at < 1) throw new Error('a variable must be NAME=VALUE');
     const own = groupIn(groups, group);
     own.vars = { ...own.vars, [line.slice(0, at).trim()]: valueOf(line.slice(at + 1).trim()) };
     return;
@@ -68,13 +68,12 @@ function readLine(groups: Groups, { group, kind }: Section, line: string): void 
 
 function readVariable(word: string): readonly [string, Json] {
   const at = word.indexOf('=');
-  // The word is not shown: it may be a piece of a password with a blank in it.
-  if (at < 1)
-    throw new Error('after a host come variables, NAME=VALUE; a value with blanks stands in quotes');
+  // The word is not quoted, because it may be part of a password with a space.
+  if (at < 1) throw new Error('variables after a host must be NAME=VALUE; quote values with spaces');
   return [word.slice(0, at), valueOf(word.slice(at + 1))];
 }
 
-/** Numbers, true and false are taken for what they are, as Ansible does; everything else is a text. */
+/** Numbers, true and false become such values, as in Ansible; everything else is text. */
 function valueOf(text: string): Json {
   const [, , quoted] = /^(["'])(.*)\1$/.exec(text) ?? [];
   if (quoted !== undefined) return quoted;
@@ -82,7 +81,7 @@ function valueOf(text: string): Json {
   return text === 'True' ? true : text === 'False' ? false : text;
 }
 
-/** `host:22`, also with a range in it; an IPv6 address has its port after brackets. */
+/** `host:22`, also with a range; an IPv6 address needs brackets before its port. */
 function splitPort(pattern: string): { readonly host: string; readonly port?: number } {
   const [, bracketed, portAfter] =
     /^\[([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\](?::(\d{1,5}))?$/.exec(pattern) ?? [];
@@ -93,8 +92,8 @@ function splitPort(pattern: string): { readonly host: string; readonly port?: nu
 }
 
 /**
- * Words as a shell has them, without its expansions: quotes hold blanks together, and `#` outside of them
- * begins a comment, even in a word.
+ * Splits words like a shell, without its expansions: quotes group words, and `#` outside of quotes starts a
+ * comment, even within a word.
  */
 export function splitWords(line: string): readonly string[] {
   const words: string[] = [];
@@ -117,6 +116,6 @@ export function splitWords(line: string): readonly string[] {
     } else if (character === '\\') word = (word ?? '') + line.charAt((index += 1));
     else word = (word ?? '') + character;
   }
-  if (quote !== undefined) throw new Error(`a ${quote} is not closed`);
+  if (quote !== undefined) throw new Error(`the quote ${quote} is not closed`);
   return word === undefined ? words : [...words, word];
 }

@@ -2,9 +2,12 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 interface InventoryVersion {
-  /** Equal as long as no file of the inventory changes. */
+  /** Unchanged while no file of the inventory changes. */
   readonly text: string;
-  /** Whether the last change is some time ago: else a file may be half written, or change within one tick of its clock. */
+  /**
+   * Whether the last change is old enough; otherwise a file may be half written, or change again within one
+   * tick of its clock.
+   */
   readonly isSettled: boolean;
 }
 
@@ -32,7 +35,7 @@ export async function versionOf(file: string): Promise<InventoryVersion> {
     visit(join(folder, 'group_vars'), 2),
     visit(join(folder, 'host_vars'), 2),
   ]);
-  // Its folder changed when it was removed, perhaps to be written anew.
+  // Its folder changed when the file was removed, perhaps to be rewritten.
   if (!isThere) await visit(folder, 0);
   return { text: found.toSorted().join('\n'), isSettled: Math.abs(Date.now() - changedMs) > settledAfterMs };
 }

@@ -1,12 +1,12 @@
-/** The most hosts that one pattern may stand for: more is a slip of the pen. */
+/** The largest number of hosts in one pattern; more is a mistake. */
 const mostHosts = 10_000;
 
 const range = /\[(\d+|[A-Za-z]):(\d+|[A-Za-z])(?::(\d+))?\]/;
 
 /**
  * The hosts of a pattern such as `web[01:03]-[a:b].example.com`, both ends included, with as many digits as
- * the first end has.
- * @throws Error in words.
+ * the first end.
+ * @throws Error with a text.
  */
 export function expandRanges(pattern: string): readonly string[] {
   const found = range.exec(pattern);
@@ -20,10 +20,10 @@ export function expandRanges(pattern: string): readonly string[] {
   const steps = stepsOf(first, last, Number(step));
   if (steps === undefined)
     throw new Error(
-      `${whole} in ${pattern} is no range: it must go upwards, from number to number or from letter to letter`,
+      `${whole} in ${pattern} is not a valid range: it must ascend, from number to number or from letter to letter`,
     );
   if (steps.length * tails.length > mostHosts)
-    throw new Error(`${pattern} stands for more than ${mostHosts} hosts`);
+    throw new Error(`${pattern} expands to more than ${mostHosts} hosts`);
   return steps.flatMap((one) => tails.map((tail) => `${head}${one}${tail}`));
 }
 

@@ -11,19 +11,19 @@ import { versionOf } from './inventory-version.js';
 import { readVariableFiles } from './variable-files.js';
 import { ownMachines, parseYaml, readYaml } from './yaml.js';
 
-/** A machine as the file has it. */
+/** A machine's entry in the file. */
 export interface InventoryEntry {
   readonly value: Json;
-  /** Where it begins; absent for the hosts of an Ansible inventory, which are put together from many places. */
+  /** Its line; absent for hosts of an Ansible inventory, which are assembled from many places. */
   readonly line?: number;
 }
 
 interface Inventory {
-  /** Those that can be used. */
+  /** The usable machines. */
   readonly machines: readonly InventoryEntry[];
-  /** Why the file or a machine of it cannot be used: Retryable if it may be being written. */
+  /** Why the file or one of its machines cannot be used: Retryable if the file may be half written. */
   readonly faults: readonly PluginError[];
-  /** Whether it did not change just now. */
+  /** Whether the file did not change recently. */
   readonly isSettled: boolean;
 }
 
@@ -31,14 +31,17 @@ interface Reading extends Inventory {
   readonly warnings: readonly string[];
 }
 
-/** The inventories read last, the latest at the end: each call and login of many nodes reads the same large files. */
+/**
+ * The most recently read inventories, latest last: each call and login of many nodes reads the same large
+ * files.
+ */
 const lastRead = new Map<string, { readonly version: string; readonly reading: Promise<Reading> }>();
 const mostRead = 32;
 
-/** Keys of an entry that the registration of the machine uses, and providers do not. */
+/** Keys of an entry that only the registration of the machine uses. */
 const registrationKeys = ['system', 'defaultImage', 'correct', 'groups', 'labels'] as const;
 
-/** The entry without what only its registration uses. */
+/** The entry without the keys that only its registration uses. */
 export function withoutRegistration(value: Json): Json {
   if (!isJsonObject(value)) return value;
   const keys: readonly string[] = registrationKeys;
@@ -47,7 +50,7 @@ export function withoutRegistration(value: Json): Json {
 
 export interface InventoryOptions {
   readonly file: string;
-  /** Groups whose hosts count; all hosts unless given. */
+  /** Groups whose hosts are used. Default: all hosts. */
   readonly groups?: readonly string[] | undefined;
   readonly log: Pick<PluginLog, 'warn'>;
 }
@@ -55,7 +58,7 @@ export interface InventoryOptions {
 /**
  * Machines of an inventory file, as entries of `machines` in heddle.yaml: Heddle's own form (`machines:
  * [...]` in YAML or JSON, or a CSV table), or Ansible's in YAML or INI.
- * @throws PluginError Invalid that names the file and the place in it; Retryable if it may be being written.
+ * @throws PluginError Invalid naming the file and the place in it; Retryable if the file may be half written.
  */
 export async function readInventory(options: InventoryOptions): Promise<readonly InventoryEntry[]> {
   const { machines, faults, isSettled } = await readUsable(options);
@@ -64,12 +67,12 @@ export async function readInventory(options: InventoryOptions): Promise<readonly
   if (machines.length === 0 && !isSettled)
     throw new PluginError(
       'Retryable',
-      `inventory ${options.file} has no machines and changed just now: it may be being written`,
+      `inventory ${options.file} has no machines but was just changed: it may be half written`,
     );
   return machines;
 }
 
-/** The same, without what cannot be used: one wrong machine does not hide the others. */
+/** The same without unusable machines, so that one wrong machine does not hide the others. */
 export async function readUsable({ file, groups, log }: InventoryOptions): Promise<Inventory> {
   const { text: version, isSettled } = await versionOf(file);
   const key = JSON.stringify([file, groups ?? null]);
@@ -81,13 +84,13 @@ export async function readUsable({ file, groups, log }: InventoryOptions): Promi
   const [oldest] = lastRead.keys();
   if (lastRead.size > mostRead && oldest !== undefined) lastRead.delete(oldest);
   const { warnings, ...inventory } = await reading;
-  // A file that could not be read may be readable the next time, without a change.
+  // A file that could not be read may become readable without a change.
   if (inventory.machines.length === 0) lastRead.delete(key);
   for (const warning of warnings) log.warn(warning);
   return inventory;
 }
 
-/** Their failure lasts until a file changes; any other, such as of a network file system, may pass. */
+/** These failures last until a file changes; others, such as those of a network file system, may pass. */
 const lastingCodes = ['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG'];
 
 async function readNew(
@@ -124,7 +127,7 @@ async function readNew(
 
 function whyUnread(file: string, code: string): string {
   return code === 'EISDIR'
-    ? `is a folder; name a file, such as one that this makes: ansible-inventory -i ${file} --list --yaml`
+    ? `is a folder; set a file, such as the output of: ansible-inventory -i ${file} --list --yaml`
     : 'cannot be read on this host';
 }
 
@@ -133,25 +136,25 @@ type WrittenEntry = InventoryEntry | { readonly wrong: Error };
 async function readEntries(text: string, options: InventoryOptions): Promise<readonly WrittenEntry[]> {
   const { file, groups } = options;
   if (text.startsWith('#!'))
-    throw new Error('is a program; keep what it tells as a file: ansible-inventory -i FILE --list --yaml');
+    throw new Error('is a program; save its output as a file: ansible-inventory -i FILE --list --yaml');
   const own = readOwn(file, text);
   if (own === undefined)
     return ansibleMachines(isYaml(file) ? readYaml(parseYaml(text)) : readIni(text), options);
-  if (groups !== undefined) throw new Error('has machines, not groups; leave the field groups out');
+  if (groups !== undefined) throw new Error('contains machines instead of groups; remove the field groups');
   return own;
 }
 
-/** The machines of a file in Heddle's own form; undefined if it has another. */
+/** The machines of a file in Heddle's own form; undefined for another form. */
 function readOwn(file: string, text: string): readonly InventoryEntry[] | undefined {
   return isYaml(file) ? ownMachines(text) : extname(file) === '.csv' ? readCsv(text) : undefined;
 }
 
-/** An inventory lists machines: it is shared, copied and generated, so it runs nothing on workers. */
+/** Inventories are shared, copied and generated, so they must not run anything on workers. */
 function commandIn({ value, line }: InventoryEntry): Error | undefined {
   if (!possibleReferences(value).some(({ reference }) => isCommand(reference))) return undefined;
   const name = isJsonObject(value) && typeof value['name'] === 'string' ? ` of machine ${value['name']}` : '';
   return new Error(
-    `${line === undefined ? '' : `line ${line}: `}a secret${name} is an exec: reference, which an inventory cannot have; use file:, env: or vault:, or write the machine in heddle.yaml`,
+    `${line === undefined ? '' : `line ${line}: `}a secret${name} is an exec: reference, which is not allowed in an inventory; use file:, env: or vault:, or define the machine in heddle.yaml`,
   );
 }
 
@@ -165,16 +168,16 @@ async function ansibleMachines(
 ): Promise<readonly WrittenEntry[]> {
   const unknown = groups?.find((name) => !inventory.has(name));
   if (unknown !== undefined)
-    throw new Error(`has no group ${unknown}; its groups are ${[...inventory.keys()].join(', ')}`);
+    throw new Error(`does not contain group ${unknown}; its groups are ${[...inventory.keys()].join(', ')}`);
   const circle = findCircle(inventory);
-  if (circle !== undefined) throw new Error(`the groups ${circle.join(', ')} are in each other`);
+  if (circle !== undefined) throw new Error(`the groups ${circle.join(', ')} contain each other`);
   const folder = dirname(resolve(file));
   const files = await readVariableFiles(folder, log);
   return hostsOf(inventory, groups).flatMap((host): readonly WrittenEntry[] => {
     const variables = variablesOf(inventory, host, files);
     const reason = notOverSsh(variables);
     if (reason !== undefined) {
-      log.warn(`host ${host} of inventory ${file} is passed over: ${reason}`);
+      log.warn(`host ${host} of inventory ${file} is skipped: ${reason}`);
       return [];
     }
     try {

@@ -9,9 +9,9 @@ import { parseYaml, vaulted } from './yaml.js';
 const endings = ['.yml', '.yaml', '.json', ''];
 
 /**
- * Variables in `group_vars` and `host_vars` beside the inventory: NAME, NAME.yml, NAME.yaml, NAME.json, or a
- * folder NAME of such. One that ansible-vault has encrypted is passed over with a warning.
- * @throws Error in words, with the file.
+ * Variables in `group_vars` and `host_vars` next to the inventory: NAME, NAME.yml, NAME.yaml, NAME.json, or a
+ * folder NAME of such files. Files encrypted with ansible-vault are skipped with a warning.
+ * @throws Error with the file.
  */
 export async function readVariableFiles(
   folder: string,
@@ -51,7 +51,7 @@ async function entriesOf(
     .flatMap((entry) => {
       const path = join(folder, entry);
       const ending = extname(entry);
-      // A host's name has dots in it too.
+      // Host names contain dots, too.
       return [{ path, name: endings.includes(ending) ? basename(entry, ending) : entry }];
     });
 }
@@ -59,7 +59,7 @@ async function entriesOf(
 async function readVariables(file: string, log: Pick<PluginLog, 'warn'>): Promise<JsonObject> {
   const text = await readTrustedFile(file);
   if (text.startsWith(vaulted)) {
-    log.warn(`${file} is encrypted by ansible-vault, and its variables are not seen`);
+    log.warn(`${file} is encrypted with ansible-vault; its variables are ignored`);
     return {};
   }
   try {

@@ -3,7 +3,7 @@ import type { Json } from '../../model/json.js';
 import { asVariables, groupIn, newGroups, type Groups } from './groups.js';
 import { expandRanges } from './ranges.js';
 
-/** Represents a value encrypted by ansible-vault. */
+/** A value encrypted by ansible-vault. */
 export const vaulted = '$ANSIBLE_VAULT';
 
 /** @throws Error in words, with line and column. */
@@ -13,7 +13,7 @@ export function parseYaml(text: string): unknown {
 
 /**
  * The entries of `machines`, with their lines; undefined if the file has no such list.
- * @throws Error in words, with line and column.
+ * @throws Error with line and column.
  */
 export function ownMachines(
   text: string,
@@ -37,20 +37,20 @@ function parse(text: string, lineCounter = new LineCounter()): Document.Parsed {
     ],
   });
   const [fault] = document.errors;
-  if (fault !== undefined) throw new Error(fault.message.split('\n')[0]?.replace(/:$/, '') ?? 'is no YAML');
+  if (fault !== undefined) throw new Error(fault.message.split('\n')[0]?.replace(/:$/, '') ?? 'is not YAML');
   return document;
 }
 
 /**
  * Reads an Ansible inventory in YAML form.
- * @throws Error in words, with the place.
+ * @throws Error with the place.
  */
 export function readYaml(content: unknown): Groups {
   const groups = newGroups();
   const top = asVariables(content);
   if (top === undefined)
     throw new Error(
-      'is no inventory: it holds groups by their names, such as all: {hosts: …}, or machines: [...]',
+      'is not an inventory: it must contain groups by name, such as all: {hosts: …}, or machines: [...]',
     );
   for (const [name, group] of Object.entries(top)) readGroup(groups, name, group, name);
   return groups;
@@ -61,7 +61,7 @@ function readGroup(groups: Groups, name: string, written: unknown, place: string
   const known = ['hosts', 'children', 'vars'];
   const content = mapping(written, place);
   const other = Object.keys(content).find((key) => !known.includes(key));
-  if (other !== undefined) throw new Error(`${place}.${other}: a group has ${known.join(', ')}`);
+  if (other !== undefined) throw new Error(`${place}.${other}: a group may only contain ${known.join(', ')}`);
   for (const [pattern, vars] of Object.entries(mapping(content['hosts'], `${place}.hosts`))) {
     const variables = mapping(vars, `${place}.hosts.${pattern}`);
     for (const host of expandRanges(pattern))

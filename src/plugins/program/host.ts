@@ -32,8 +32,8 @@ import {
   type RequestName,
 } from './protocol.js';
 
-// The plugin host: a process that loads the class of one plugin and serves its calls, one after the other.
-// File descriptor 3 connects it to the worker; standard output and error are the plugin's, for people.
+// The plugin host: a process that loads the class of one plugin and serves its calls, one at a time. File
+// descriptor 3 connects it to the worker; standard output and error are the plugin's log output.
 
 interface Waiting {
   readonly resolve: (result: unknown) => void;
@@ -44,7 +44,7 @@ interface Waiting {
 class HostServices {
   readonly #send: (message: object) => void;
   readonly #waiting = new Map<number, Waiting>();
-  /** A class may make any number of requests at a time; more than the worker accepts wait here. */
+  /** A class may send any number of concurrent requests; requests beyond the worker's limit wait here. */
   readonly #limit = pLimit(limits.requests);
   #lastId = 0;
 
@@ -76,14 +76,14 @@ class HostServices {
     write: (made) => this.#ask('record.write', { made }),
   };
 
-  /** The functions that JSON cannot carry. */
+  /** Functions, which JSON cannot represent. */
   readonly input = {
     progress: (text: string): void =>
       void this.#ask('progress', { text: text.slice(0, 512) || '-' }).catch(() => undefined),
     resetNode: (): Promise<Outcome> => this.#ask('resetNode', {}),
   } satisfies Record<InputFunction, unknown>;
 
-  /** Passes a reply of the worker to the request that waits for it. */
+  /** Delivers a reply of the worker to the waiting request. */
   settle(reply: ReplyMessage): void {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
@@ -125,7 +125,7 @@ let cancelling = new AbortController();
 
 const lines = new LineSplitter(Infinity, (line) => void receive(JSON.parse(line) as Message));
 link.setEncoding('utf8').on('data', (text: string) => void lines.push(text));
-// Without its worker the host has no purpose.
+// Exit with the worker.
 link.on('close', () => process.exit());
 link.on('error', () => process.exit());
 
@@ -161,7 +161,7 @@ function loadAnswer(): Promise<LoadAnswer> {
   );
 }
 
-/** Serves a call; every failure becomes an answer. */
+/** Serves a call; every failure is returned as an answer. */
 async function answer(
   { Class, name, clients }: Plugin,
   call: HostCall,
@@ -182,7 +182,7 @@ async function answer(
     });
     const method: unknown = Reflect.get(plugin, call.call);
     if (typeof method !== 'function')
-      throw new PluginError('Invalid', `the plugin has no method ${call.call}`);
+      throw new PluginError('Invalid', `the plugin does not implement method ${call.call}`);
     const returned: unknown = await Reflect.apply(method, plugin, withFunctions(call));
     return call.isAction ? actionAnswer(returned, name) : abilityAnswer(returned, name);
   } catch (error) {
@@ -196,7 +196,7 @@ function withFunctions({ arguments: [input, ...others], functions }: HostCall): 
   return [{ ...(input as object), ...added }, ...others];
 }
 
-// Results are checked here already: only plain JSON can be sent, and messages name the field.
+// Results are validated here, because only plain JSON can be sent and messages should name the field.
 
 function actionAnswer(returned: unknown, plugin: string): object {
   const { status = 0, ...result } = parseResult(returned, { plugin });
@@ -207,7 +207,10 @@ function abilityAnswer(returned: unknown, plugin: string): object {
   const copy = copyPlainJson(returned ?? null, { bytes: limits.result, depth: 16 });
   if (copy.ok) return { status: 0, result: copy.value };
   const faults = copy.problems.map(({ path, wrong }) => `${formatPath(path)} ${wrong}`.trim());
-  throw new PluginError('Invalid', `plugin ${plugin} returned what is not plain JSON: ${faults.join('; ')}`);
+  throw new PluginError(
+    'Invalid',
+    `plugin ${plugin} returned a value that is not plain JSON: ${faults.join('; ')}`,
+  );
 }
 
 function failureAnswer(thrown: unknown): object {

@@ -19,7 +19,7 @@ import {
 import type { Services } from './requests.js';
 import type { Finish } from './session.js';
 
-/** What the engine knows of an attempt besides the plugin's context. */
+/** The engine's data of an attempt that is not in the plugin's context. */
 export interface AttemptContext {
   /** Aborted when the attempt ends and the work on the node continues. */
   readonly detach?: AbortSignal;
@@ -36,9 +36,9 @@ export type ProgramContext = PluginContext & AttemptContext & { readonly shell?:
 export interface ProgramPlugin {
   readonly descriptor: Descriptor;
   readonly pool: ProgramPool;
-  /** Whether the processes are plugin hosts, which get a method's arguments as they are. */
+  /** Whether the processes are plugin hosts, which receive a method's arguments unchanged. */
   readonly hosted: boolean;
-  /** Longest time of a call, in ms. */
+  /** Timeout of a call, in ms. */
   readonly timeMs?: number;
 }
 
@@ -49,7 +49,7 @@ export interface Method {
   readonly input: JsonObject;
 }
 
-/** Carries out an action. @throws PluginError, ProgramFault */
+/** Performs an action. @throws PluginError, ProgramFault */
 export async function invokeAction(
   plugin: ProgramPlugin,
   context: ProgramContext,
@@ -81,7 +81,7 @@ async function invoke(
     ...(endsAt === undefined ? [] : [AbortSignal.timeout(Math.max(1, endsAt - Date.now()))]),
   ]);
   const reservation = await reserve(plugin, context, attempt);
-  // The call's own time begins when a process is ready for it.
+  // The call's timeout starts when a process is ready for it.
   const stop = timeMs === undefined ? attempt : anySignal([attempt, AbortSignal.timeout(timeMs)]);
   const functions = functionsOf(method);
   const hostCall: HostCall = {
@@ -102,7 +102,7 @@ async function invoke(
     log,
     stop,
   });
-  // An answer at the last moment counts.
+  // Accept an answer at the last moment.
   const answered = finish.text !== '' && (finish.end === undefined || finish.end.exitCode === 0);
   if (!stop.aborted || answered) return finish;
   // A cancelled task waits until what it runs on the node has ended; otherwise the next attempt adopts that.
@@ -111,17 +111,17 @@ async function invoke(
   if (hung && finish.waited)
     throw new PluginError(
       'Retryable',
-      `plugin ${descriptor.name} still waited for a request to the engine when the time for ${method.name} was over`,
+      `plugin ${descriptor.name} was still waiting for a request to the engine when ${method.name} timed out`,
     );
-  const why = hung ? `hangs: it did not answer ${method.name} in time` : `was told to end in ${method.name}`;
-  const said = finish.lastWords === '' ? '' : `; it last said: ${finish.lastWords}`;
+  const why = hung ? `hangs: it did not answer ${method.name} in time` : `was cancelled in ${method.name}`;
+  const said = finish.lastWords === '' ? '' : `; its last output: ${finish.lastWords}`;
   throw new ProgramFault(
     `plugin ${descriptor.name} ${why}; its program ${finish.end?.words ?? 'was ended'}${said}`,
     { hung },
   );
 }
 
-/** Those of an ability's input, which the contract types. */
+/** The functions of an ability's input, whose types the contract defines. */
 function functionsOf({ arguments: [input] }: Method): Pick<Services, InputFunction> {
   if (typeof input !== 'object' || input === null) return {};
   return Object.fromEntries(
@@ -131,7 +131,7 @@ function functionsOf({ arguments: [input] }: Method): Pick<Services, InputFuncti
   );
 }
 
-/** A second call of the same attempt needs a reservation of its own. */
+/** A second call of the same attempt needs its own reservation. */
 async function reserve(
   { descriptor: { name }, pool }: ProgramPlugin,
   { reservation }: AttemptContext,
@@ -144,7 +144,7 @@ async function reserve(
     if (!isTimeout(attempt)) throw cause;
     throw new PluginError(
       'Retryable',
-      `plugin ${name}: none of its processes was free in time; let it have more by pluginLimits.${name}.processes in heddle.yaml`,
+      `plugin ${name}: none of its processes was free in time; raise pluginLimits.${name}.processes in heddle.yaml`,
       { cause },
     );
   }
@@ -166,8 +166,8 @@ const errorSchema = z.strictObject({
 });
 
 /**
- * The result of an action. A status other than 0 without an `error` is left to the engine.
- * @throws PluginError as the program reports it, or Invalid; ProgramFault when it gave no result.
+ * The result of an action. The engine handles a status other than 0 without an `error`.
+ * @throws PluginError as the program reports it, or Invalid; ProgramFault if it returned no result.
  */
 function readResult(finish: Finish, plugin: string): ParsedResult {
   const document = readDocument(finish, plugin);
@@ -179,8 +179,8 @@ function readResult(finish: Finish, plugin: string): ParsedResult {
 }
 
 /**
- * What an ability returned: any JSON under `result`.
- * @throws as `readResult` does, also for other statuses.
+ * The return value of an ability: any JSON under `result`.
+ * @throws like `readResult`, and also for other statuses.
  */
 function readAbility(finish: Finish, plugin: string, method: string): Json | undefined {
   const document = readDocument(finish, plugin);
@@ -197,15 +197,15 @@ function readAbility(finish: Finish, plugin: string, method: string): Json | und
 
 function readDocument({ text: written, end, broken, lastWords }: Finish, plugin: string): Json {
   if (broken !== undefined) throw invalid(plugin, broken);
-  const said = lastWords === '' ? '' : `; it last said: ${lastWords}`;
+  const said = lastWords === '' ? '' : `; its last output: ${lastWords}`;
   const failed = end?.exitCode !== 0 && end !== undefined;
   if (end?.fault !== undefined || (written === '' && failed))
-    throw new ProgramFault(`plugin ${plugin} gave no result: its program ${end?.words}${said}`);
+    throw new ProgramFault(`plugin ${plugin} returned no result: its program ${end?.words}${said}`);
   if (written === '' && end !== undefined) {
     if (lastWords === '') return {};
     throw invalid(
       plugin,
-      `status is missing: its program printed nothing. A program must give it: 0 for success${said}`,
+      `status is missing: its program printed nothing. It must print a status, which is 0 for success${said}`,
     );
   }
   try {
@@ -213,16 +213,16 @@ function readDocument({ text: written, end, broken, lastWords }: Finish, plugin:
   } catch {
     if (failed && end.exitCode !== undefined)
       throw new ProgramFault(
-        `plugin ${plugin} gave no result: its program ${end.words}, and printed ${quoteValue(written)}${said}`,
+        `plugin ${plugin} returned no result: its program ${end.words}, and printed ${quoteValue(written)}${said}`,
       );
     throw invalid(
       plugin,
-      `its program printed what is not JSON: ${quoteValue(written)}. Print one result on standard output, and everything for people on standard error`,
+      `its program's output is not JSON: ${quoteValue(written)}. Print one result on standard output, and log output on standard error`,
     );
   }
 }
 
-/** Throws the program's `error`, and refuses a success that the exit code contradicts. */
+/** Throws the program's `error`, and rejects a success that contradicts the exit code. */
 function checkStatus(
   { end }: Finish,
   plugin: string,
@@ -231,7 +231,7 @@ function checkStatus(
 ): void {
   if (error === undefined) {
     if (status === 0 && end !== undefined && end.exitCode !== 0)
-      throw new ProgramFault(`plugin ${plugin} gave status 0, but its program ${end.words}`);
+      throw new ProgramFault(`plugin ${plugin} returned status 0, but its program ${end.words}`);
     return;
   }
   const parsed = errorSchema.safeParse(error);
@@ -244,7 +244,7 @@ function checkStatus(
       `${faults.join('; ')}. error is {kind, message, retryAfterMs?}; kinds are ${failureKinds.join(', ')}`,
     );
   }
-  if (status === 0) throw invalid(plugin, 'status is 0, yet there is an error');
+  if (status === 0) throw invalid(plugin, 'status is 0, but error is set');
   const { kind, message, cause, ...known } = parsed.data;
   if (kind === 'Internal') throw Object.assign(new Error(message), cause, { message });
   throw new PluginError(kind, message, {

@@ -29,7 +29,7 @@ import { HostPool, OneShotPool } from './pool.js';
 import type { Sandbox } from './sandbox.js';
 
 export interface ProgramOptions {
-  /** The worker's environment: PATH, LANG and the variables of `passed` are passed on. */
+  /** The worker's environment, from which PATH, LANG and the variables of `passed` are passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Variables that heddle.yaml grants, by plugin name. */
   readonly passed?: Readonly<Record<string, readonly string[]>>;
@@ -37,13 +37,13 @@ export interface ProgramOptions {
   readonly limits: Readonly<Record<string, PluginLimits>>;
   /** Where `heddle plugins setup` makes Python environments, one folder for each plugin. */
   readonly pythonFolder?: string;
-  /** Gets output that belongs to no call, such as of a client that cannot be stopped. */
+  /** Receives output that belongs to no call, such as that of a client that cannot be stopped. */
   readonly say?: (text: string) => void;
 }
 
 const defaultLimits = { memoryMb: 512, processes: 32, calls: 200 };
 
-/** Prepares a provider that runs as a program. @throws Error saying why it cannot be used. */
+/** Prepares a provider that runs as a program. @throws Error with the reason if it cannot be used. */
 export function loadProviderProgram(
   found: FoundPlugin,
   sandbox: Sandbox,
@@ -56,7 +56,7 @@ export function loadProviderProgram(
   });
 }
 
-/** Prepares an automator that runs as a program. @throws Error saying why it cannot be used. */
+/** Prepares an automator that runs as a program. @throws Error with the reason if it cannot be used. */
 export function loadAutomatorProgram(
   found: FoundPlugin,
   sandbox: Sandbox,
@@ -69,7 +69,7 @@ export function loadAutomatorProgram(
   });
 }
 
-/** A class is loaded once now, so that its faults show when the worker starts. */
+/** Loads a class once now, so that its faults are reported when the worker starts. */
 async function loadProgram<Context extends ProgramContext, Instance>(
   found: FoundPlugin,
   sandbox: Sandbox,
@@ -81,7 +81,7 @@ async function loadProgram<Context extends ProgramContext, Instance>(
     descriptor.limits,
     allLimits[descriptor.name] ?? {},
   );
-  // The worker's whole environment would contain its secrets.
+  // Do not pass the worker's whole environment, which contains its secrets.
   const environment = childEnvironment({
     from: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', ...own },
     pass: passed[descriptor.name],
@@ -106,7 +106,7 @@ async function loadProgram<Context extends ProgramContext, Instance>(
     const [program = ''] = command;
     const path = environment['PATH'] ?? '';
     if (!isAbsolute(program) && !path.split(delimiter).some((place) => existsSync(join(place, program))))
-      throw new Error(`there is no program ${program} on PATH (${path})`);
+      throw new Error(`program ${program} is not on PATH (${path})`);
     return finish(new OneShotPool(sandbox, { ...launch, command }, processes), descriptor.abilities);
   }
   const load = { entry, class: descriptor.class ?? '', clients: clientPlan(descriptor) };
@@ -127,7 +127,7 @@ function mergeLimits(
   return { ...defaultLimits, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) };
 }
 
-/** A provider whose methods are carried out by a program. */
+/** A provider whose methods a program performs. */
 class ProgramProvider extends Provider {
   readonly #plugin: ProgramPlugin;
   readonly #context: ProgramContext;
@@ -193,7 +193,7 @@ const machinesSchema = z.array(
   }),
 );
 
-/** An automator whose methods are carried out by a program. */
+/** An automator whose methods a program performs. */
 class ProgramAutomator extends UniformAutomator {
   readonly #plugin: ProgramPlugin;
   readonly #context: ProgramContext;
@@ -220,7 +220,7 @@ class ProgramAutomator extends UniformAutomator {
   }
 
   override carryOut(script: string, data: string, name: string, sshAuth: SshAuth): Promise<TaskResult> {
-    // Programs that cannot read JSON rely on this order.
+    // Programs without a JSON parser rely on this order.
     const method = { name, arguments: [sshAuth, script, data], input: { script, data, sshAuth } };
     return invokeAction(this.#plugin, this.#context, method);
   }

@@ -9,9 +9,9 @@ import { parseObject, type LoadMessage } from './protocol.js';
 import type { Sandbox } from './sandbox.js';
 import { callAgain, callOnce, type Call, type Finish } from './session.js';
 
-/** A permit for one call, and the process that is ready for it. It must be released, used or not. */
+/** A permit for one call, with a process that is ready for it. It must be released, used or not. */
 export interface Reservation {
-  /** Makes the call, and releases the reservation. */
+  /** Makes the call and releases the reservation. */
   run(call: Call): Promise<Finish>;
   isReleased(): boolean;
   release(): void;
@@ -19,7 +19,7 @@ export interface Reservation {
 
 /** The processes of one plugin, limited in number. */
 export interface ProgramPool {
-  /** Resolves when a call can begin at once. Rejects with the signal's reason. */
+  /** Resolves when a call can start immediately. Rejects with the signal's reason. */
   reserve(signal: AbortSignal): Promise<Reservation>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ interface Prepared {
   readonly unused: () => void;
 }
 
-/** Waits in line for a permit. @returns the function that releases it. */
+/** Waits in a queue for a permit. @returns the function that releases it. */
 export function takePermit(limit: LimitFunction, signal: AbortSignal): Promise<() => void> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error);
@@ -99,27 +99,27 @@ export class OneShotPool implements ProgramPool {
 export interface HostOptions extends Omit<LaunchOptions, 'channel' | 'command'> {
   readonly load: LoadMessage['load'];
   readonly processes: number;
-  /** Calls after which a process is replaced. */
+  /** Number of calls after which a process is replaced. */
   readonly calls: number;
-  /** Gets output that belongs to no call. */
+  /** Receives output that belongs to no call. */
   readonly say: (text: string) => void;
 }
 
 interface Host {
   readonly program: Program;
-  /** Whether it has clients to stop before it ends. */
+  /** Whether it must stop clients before it exits. */
   readonly drains: boolean;
   calls: number;
   idle?: NodeJS.Timeout;
 }
 
-/** How long a class may take to load, in ms. */
+/** Timeout for loading a class, in ms. */
 const loadMs = 120_000;
 
-/** How long a process stays idle before it is ended, in ms. */
+/** Time after which an idle process is ended, in ms. */
 const idleMs = 60_000;
 
-/** Keeps processes that have loaded a plugin's class. Each serves one call at a time. */
+/** A pool of processes that have loaded a plugin's class. Each serves one call at a time. */
 export class HostPool implements ProgramPool {
   readonly #sandbox: Sandbox;
   readonly #options: HostOptions;
@@ -192,11 +192,11 @@ export class HostPool implements ProgramPool {
     this.#retiring.add(end);
   }
 
-  /** Lets it stop its clients first, if it has any. */
+  /** Stops its clients first, if it has any. */
   async #end({ program, drains }: Host): Promise<void> {
     if (drains && program.send({ drain: true })) {
       program.listen({ ...silent, said: this.#options.say });
-      // It stops in time by itself, unless it hangs.
+      // It exits in time, unless it hangs.
       await Promise.race([program.ended, pause(stopMs + 1_000, undefined, { ref: false })]);
     }
     await program.stop();
@@ -249,9 +249,9 @@ async function loadClassIn(
   const { text, end, lastWords } = await callAgain(program, call);
   if (stop.aborted) throw new Error(`it did not load within ${loadMs / 1000} s`);
   if (end !== undefined)
-    throw new Error([`its process ${end.words}`, lastWords].filter(Boolean).join('; it last said: '));
+    throw new Error([`its process ${end.words}`, lastWords].filter(Boolean).join('; its last output: '));
   const { success, data } = loadAnswerSchema.safeParse(parseObject(text));
-  if (!success) throw new Error('its process printed something else than its answer');
+  if (!success) throw new Error('its process printed an invalid answer');
   if ('failed' in data) throw new Error(data.failed);
   return data;
 }

@@ -10,7 +10,7 @@ interface Usage {
   readonly processes: number;
 }
 
-/** Memory and number of processes of each group; groups without processes are left out. */
+/** Memory and number of processes of each process group; groups without processes are omitted. */
 export function usageOf(groups: ReadonlySet<number>): ReadonlyMap<number, Usage> {
   const usage = new Map<number, Usage>();
   for (const [group, bytes] of hasProcFs ? readProcFs(groups) : readPs()) {
@@ -20,7 +20,7 @@ export function usageOf(groups: ReadonlySet<number>): ReadonlyMap<number, Usage>
   return usage;
 }
 
-/** Memory of one process, in bytes; 0 if only `ps` could tell. */
+/** Memory of one process, in bytes; 0 if only `ps` can report it. */
 export function memoryOf(pid: number): number {
   const kilobytes = hasProcFs ? /^VmRSS:\s+(\d+)/m.exec(readProc(pid, 'status'))?.[1] : undefined;
   return Number(kilobytes ?? 0) * 1024;
@@ -40,14 +40,14 @@ export function preferForOomKill(pid: number): void {
   try {
     if (hasProcFs) writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
   } catch {
-    // It has ended, or the system forbids it: a preference only.
+    // It has ended, or the system does not allow it; this is only a preference.
   }
 }
 
 /**
- * The words that start a program so that all its descendants can be found by its home, on Linux. A soft limit
- * that the kernel ignores marks them: unlike the environment, the group or the parent, a process that becomes a
- * daemon keeps it.
+ * The command that starts a program so that all its descendants can be found by its home, on Linux. It marks
+ * them with a soft limit that the kernel ignores: unlike the environment, the group or the parent, a process
+ * that becomes a daemon keeps it.
  */
 export function markedCommand(home: string, words: readonly string[]): readonly string[] {
   return hasProcFs
@@ -62,12 +62,12 @@ export function processesAtHome(homes: ReadonlySet<string>): readonly number[] {
   const homeOf = (pid: number): string => /(?:^|\0)HOME=([^\0]*)/.exec(readProc(pid, 'environ'))?.[1] ?? '';
   const limitOf = (pid: number): string =>
     /^Max resident set +(\d+)/m.exec(readProc(pid, 'limits'))?.[1] ?? '';
-  // A zombie keeps its limits until its parent asks for its end.
+  // A zombie keeps its limits until its parent reaps it.
   const isZombie = (pid: number): boolean => /^State:\s+[ZX]/m.test(readProc(pid, 'status'));
   return allPids().filter((pid) => homes.has(homeOf(pid)) || (marks.has(limitOf(pid)) && !isZombie(pid)));
 }
 
-/** A number of KiB for each home, larger than any memory. */
+/** A limit in KiB, unique for each home and larger than any memory. */
 function markOf(home: string): number {
   return 2 ** 40 + createHash('sha256').update(home).digest().readUIntBE(0, 5);
 }
@@ -78,7 +78,7 @@ type ProcessUsage = readonly [group: number, bytes: number];
 function readProcFs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
   return allPids().map((pid): ProcessUsage => {
     const stat = readProc(pid, 'stat');
-    // The name may hold blanks and brackets; state, parent and group follow its last bracket.
+    // The name may contain spaces and brackets; state, parent and group follow its last bracket.
     const group = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3)[2]);
     return [group, groups.has(group) ? memoryOf(pid) : 0];
   });

@@ -15,11 +15,11 @@ export interface LaunchOptions {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly memoryBytes: number;
-  /** `own`: messages use file descriptor 3 in both directions, and standard output is for people. */
+  /** `own`: messages use file descriptor 3 in both directions, and standard output is log output. */
   readonly channel: 'stdio' | 'own';
 }
 
-/** How a program ended; `words` continue a sentence about it. */
+/** How a program ended; `words` is a predicate whose subject is the program. */
 export interface ProgramEnd {
   readonly words: string;
   readonly exitCode?: number;
@@ -28,9 +28,9 @@ export interface ProgramEnd {
 }
 
 export interface Listener {
-  /** Gets a line of its messages. */
+  /** Receives a line of its messages. */
   line(text: string): void;
-  /** Gets a line for people. */
+  /** Receives a line of log output. */
   said(text: string): void;
 }
 
@@ -39,13 +39,13 @@ export const silent: Listener = { line: () => undefined, said: () => undefined }
 /** Time between SIGTERM and SIGKILL, in ms. */
 const termMs = 500;
 
-/** How long its output is awaited after its end, in ms: processes that left its group may hold it open. */
+/** Time to wait for its output after its exit, in ms: processes that left its group may hold it open. */
 const drainMs = 500;
 const maxPasses = 100;
 
 const nothingSent = { characters: 0, lines: 0, spoken: 0 };
 
-/** A running program, in a process group and a HOME of its own. */
+/** A running program with its own process group and HOME. */
 export class Program {
   readonly ended: Promise<ProgramEnd>;
   readonly #child: ChildProcess;
@@ -89,7 +89,7 @@ export class Program {
   send(message: object): boolean {
     if (this.#input === null || this.#input.destroyed || this.#input.writableEnded) return false;
     this.#input.write(`${JSON.stringify(message)}\n`);
-    if (this.#input.writableLength > limits.unread) this.kill('it does not read what it is sent');
+    if (this.#input.writableLength > limits.unread) this.kill('it does not read its input');
     return true;
   }
 
@@ -115,7 +115,9 @@ export class Program {
     return this.#child.pid === undefined ? 0 : memoryOf(this.#child.pid);
   }
 
-  /** Reads until the event loop delivers no more output: everything written before now is read then. */
+  /**
+   * Reads until the event loop delivers no more output, so that everything written before now has been read.
+   */
   async readRest(): Promise<void> {
     for (let pass = 0, seen = -1; pass < maxPasses && seen !== this.#chunks; pass += 1) {
       seen = this.#chunks;
@@ -136,12 +138,11 @@ export class Program {
       else this.kill(`it wrote more than ${limits.lines} lines`);
     });
     return this.#read(stream, lines, (text) => {
-      if (!lines.push(text))
-        this.kill(`it wrote a line of more than ${limits.line} characters as its answer`);
+      if (!lines.push(text)) this.kill(`it wrote a result line of more than ${limits.line} characters`);
     });
   }
 
-  /** Of very much output for people only the beginning and the end are read. */
+  /** Very long log output is read only at its beginning and end. */
   #readSpoken(stream: Readable | null): Promise<void> {
     const lines = new LineSplitter(Infinity, (line) => this.#listener.said(line));
     let end = '';
@@ -172,7 +173,7 @@ export class Program {
       this.#chunks += 1;
       this.#sent.characters += text.length;
       if (this.#sent.characters > limits.call) this.kill(`it wrote more than ${limits.call} characters`);
-      // Output of a program that is being killed is of no use.
+      // Output of a program that is being killed is ignored.
       if (this.#fault === undefined) onText(text);
     });
     await finished(stream, { writable: false }).catch(() => undefined);

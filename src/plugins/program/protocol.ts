@@ -3,50 +3,50 @@ import type { Task } from '../../model/node/task.js';
 import type { ClientPlan } from '../clients.js';
 import type { FailureKind } from '../errors.js';
 
-/** Raised when a message changes its meaning. */
+/** Incremented when the meaning of a message changes. */
 const protocolVersion = 1;
 
 /** Limits of one call. A program that exceeds one of the first six is killed. Sizes are in characters. */
 export const limits = {
-  /** One line: a request may carry a script or a file. */
+  /** Length of a line; a request may contain a script or a file. */
   line: 16 * 1024 * 1024,
-  /** Lines other than those for people. */
+  /** Number of lines other than log lines. */
   lines: 100_000,
-  /** A result; a task's result has a much smaller limit besides, a list of machines may be long. */
+  /** Length of a result. A task's result has a much smaller limit; a list of machines may be long. */
   result: 4 * 1024 * 1024,
-  /** All output. */
+  /** Length of all output. */
   call: 256 * 1024 * 1024,
-  /** Replies that the program has not read. */
+  /** Length of replies that the program has not read. */
   unread: 64 * 1024 * 1024,
   /** Concurrent requests; further ones are refused. */
   requests: 8,
-  /** Output for people; after that only its end is kept. */
+  /** Length of log output; beyond it only the end is kept. */
   log: 512 * 1024,
   logLine: 8 * 1024,
   logLines: 5_000,
-  /** The end of the output for people, for messages. */
+  /** Length of the end of the log output that messages quote. */
   lastWords: 1024,
 } as const;
 
-/** One line to a program: the task, and the plugin method to call. */
+/** One line to a program: the task and the plugin method to call. */
 export function callMessage(call: string, input: JsonObject, task: Task): object {
-  // Programs that cannot read JSON rely on this order.
+  // Programs without a JSON parser rely on this order.
   return { protocol: protocolVersion, call, input, ...task };
 }
 
-/** A call of a plugin host, which has the class itself. */
+/** A call of a plugin host, which contains the class. */
 export interface HostCall {
   readonly call: string;
   readonly arguments: readonly unknown[];
   readonly task: Task;
   readonly fields: JsonObject;
-  /** Whether the task has claims, a limit of calls, and a record of CREATE. */
+  /** Whether the task has claims, a rate limit, and a record of CREATE. */
   readonly claims: boolean;
   readonly calls: boolean;
   readonly record: boolean;
-  /** Whether the method carries out an action; an ability may return any JSON. */
+  /** Whether the method performs an action; an ability may return any JSON. */
   readonly isAction: boolean;
-  /** Functions that the first argument has besides: the host makes requests of them. */
+  /** Functions of the first argument; the host turns them into requests. */
   readonly functions: readonly InputFunction[];
 }
 
@@ -64,7 +64,7 @@ export interface DrainMessage {
   readonly drain: true;
 }
 
-/** The call is over for the engine; the program has a second to end what it began. */
+/** The engine has ended the call; the program has one second to stop its work. */
 export interface CancelMessage {
   readonly cancel: string;
 }
@@ -85,11 +85,11 @@ export const requestNames = [
 ] as const;
 export type RequestName = (typeof requestNames)[number];
 
-/** Functions of an ability's input. Only a request can cross to another process. */
+/** Functions of an ability's input, which cross to another process as requests. */
 export const inputFunctions = ['progress', 'resetNode'] as const;
 export type InputFunction = (typeof inputFunctions)[number];
 
-/** What a program asks of the engine during a call. */
+/** A program's request to the engine during a call. */
 export interface RequestMessage extends JsonObject {
   readonly id: number;
   readonly request: string;
@@ -113,7 +113,7 @@ export interface ErrorMessage {
   readonly cause?: { readonly name: string; readonly message: string; readonly stack?: string };
 }
 
-/** The JSON object of a line; undefined for anything else. */
+/** The JSON object in a line; undefined for other text. */
 export function parseObject(line: string): JsonObject | undefined {
   const text = line.trim();
   if (!text.startsWith('{') || !text.endsWith('}')) return undefined;
@@ -144,7 +144,7 @@ export class LineSplitter {
     return this.#rest.length <= this.#maxLength;
   }
 
-  /** Passes on the last line if no line feed ended it. */
+  /** Emits the last line if it has no line feed. */
   end(): void {
     if (this.#rest !== '') this.push('\n');
   }

@@ -11,7 +11,7 @@ import {
   type RequestName,
 } from './protocol.js';
 
-/** What of the engine serves a program's requests; a task has only some of it. */
+/** The engine's services for a program's requests; a task has only some of them. */
 export interface Services {
   readonly shell?: Shell;
   readonly claims?: Claims;
@@ -19,12 +19,12 @@ export interface Services {
   readonly record?: CreateRecord;
   /** Resolves a secret reference that occurs in the program's task. */
   readonly secret?: (reference: string) => Promise<string>;
-  /** Of the input of the ability that is called. */
+  /** From the input of the called ability. */
   readonly progress?: ImageInput['progress'];
   readonly resetNode?: SystemInput['resetNode'];
 }
 
-/** Serves one request of a program. Never throws: a failure is the reply. */
+/** Serves one request of a program. Never throws: a failure is returned as the reply. */
 export async function serveRequest(
   { id, request, ...fields }: RequestMessage,
   allowed: readonly string[],
@@ -33,7 +33,9 @@ export async function serveRequest(
   try {
     const name = requestNames.find((known) => known === request);
     if (name === undefined)
-      throw invalid(`there is no request "${request.slice(0, 60)}"; there are: ${requestNames.join(', ')}`);
+      throw invalid(
+        `request "${request.slice(0, 60)}" is unknown; known requests: ${requestNames.join(', ')}`,
+      );
     if (!allowed.includes(name))
       throw invalid(`request ${name} is not declared; add it to "requests" in the plugin's descriptor`);
     return { id, result: (await requests[name](name, fields, services)) ?? null };
@@ -43,13 +45,13 @@ export async function serveRequest(
 }
 
 export function tooManyRequests({ id }: RequestMessage): ReplyMessage {
-  const wrong = `more than ${limits.requests} requests at a time; wait for answers before asking more`;
+  const wrong = `more than ${limits.requests} concurrent requests; wait for answers before sending more`;
   return { id, error: errorMessage(invalid(wrong)) };
 }
 
 type Serve = (name: RequestName, fields: JsonObject, services: Services) => Promise<unknown>;
 
-/** A request that one service of the engine serves. */
+/** A request for one service of the engine. */
 function request<Service extends keyof Services, Shape extends z.ZodType>(
   service: Service,
   shape: Shape,
@@ -119,7 +121,7 @@ const requests: Readonly<Record<RequestName, Serve>> = {
   ),
   putFile: request('shell', putFile, (shell, { path, content, base64, mode }) => {
     if ((content === undefined) === (base64 === undefined))
-      throw invalid('request putFile: give either content or base64');
+      throw invalid('request putFile requires either content or base64');
     return shell.putFile(path, content ?? Buffer.from(base64 ?? '', 'base64'), { mode });
   }),
   secret: request('secret', z.strictObject({ reference: name }), (resolve, { reference }) =>
@@ -134,7 +136,7 @@ const requests: Readonly<Record<RequestName, Serve>> = {
     claims.release(key),
   ),
   'claims.held': request('claims', nothing, (claims) => claims.held()),
-  // An account without a limit of calls has no such service.
+  // Accounts without a rate limit do not have this service.
   'calls.take': async (_name, _fields, { calls }) => calls?.take(),
   'record.read': request('record', nothing, (record) => record.read()),
   'record.write': request(
@@ -146,7 +148,7 @@ const requests: Readonly<Record<RequestName, Serve>> = {
   resetNode: request('resetNode', nothing, (resetNode) => resetNode()),
 };
 
-/** Programs that cannot read JSON rely on this order. */
+/** Programs without a JSON parser rely on this order. */
 function inOrder({ exitCode, stdout, stderr, results }: RunOutcome): RunOutcome {
   return { exitCode, stdout, stderr, results };
 }

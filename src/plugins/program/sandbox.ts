@@ -14,7 +14,8 @@ import { preferForOomKill, processesAtHome, signalQuietly, usageOf } from './pro
 const checkEveryMs = 250;
 
 /**
- * Programs that end within this time are cleaned up together, in ms: a look at all processes is expensive.
+ * Programs that end within this time, in ms, are cleaned up together, because listing all processes is
+ * expensive.
  */
 const gatherMs = 300;
 
@@ -36,9 +37,7 @@ export interface Left {
   readonly plugin: string;
 }
 
-/**
- * Homes of the programs of one worker, their limits, and their clean-up. Nothing is made before first use.
- */
+/** Homes of one worker's programs, their limits and their clean-up. Created on first use. */
 export class Sandbox {
   readonly #guarded = new Map<number, Guarded>();
   #open: { readonly folder: string; readonly watchdog: Watchdog } | undefined;
@@ -53,7 +52,7 @@ export class Sandbox {
     this.#say = say;
   }
 
-  /** An empty folder, which becomes a program's HOME; it identifies every process that the program starts. */
+  /** Creates an empty folder as a program's HOME, which identifies every process that the program starts. */
   makeHome(): string {
     if (this.#open === undefined) {
       const folder = mkdtempSync(join(tmpdir(), 'heddle-programs-'));
@@ -72,7 +71,7 @@ export class Sandbox {
     this.#timer ??= setInterval(() => this.#check(), checkEveryMs).unref();
   }
 
-  /** Cleans up after a program: kills processes that it left running, and removes its home. */
+  /** Cleans up after a program: kills its remaining processes and removes its home. */
   leave(left: Left): void {
     const { pid, home } = left;
     this.#open?.watchdog.remove(pid);
@@ -113,9 +112,9 @@ export class Sandbox {
       const { memoryBytes = 0, onExceeded } = this.#guarded.get(pid) ?? {};
       const fault =
         processes > maxProcesses
-          ? `it had ${processes} processes at once; ${maxProcesses} are allowed`
+          ? `it had ${processes} concurrent processes; the limit is ${maxProcesses}`
           : bytes > memoryBytes
-            ? `it used ${megabytes(bytes)} MB of memory; ${megabytes(memoryBytes)} MB are allowed`
+            ? `it used ${megabytes(bytes)} MB of memory; the limit is ${megabytes(memoryBytes)} MB`
             : undefined;
       if (fault === undefined) continue;
       this.#guarded.delete(pid);
@@ -125,7 +124,7 @@ export class Sandbox {
 }
 
 /**
- * Kills processes that left their program's group. Several rounds, because they may start others meanwhile.
+ * Kills processes that left their program's group, repeatedly, because they may start others meanwhile.
  * @returns how many there were.
  */
 async function killAtHome(homes: ReadonlySet<string>): Promise<number> {
@@ -152,8 +151,8 @@ function megabytes(bytes: number): number {
 }
 
 /**
- * A process that outlives this one. When this one ends, even by SIGKILL, it kills the groups of programs that
- * still run and removes their folder. Without it a program in a busy loop would run forever.
+ * A process that outlives this one. When this one ends, even by SIGKILL, it kills the groups of running
+ * programs and removes their folder. Otherwise a program in a busy loop would run forever.
  */
 class Watchdog {
   readonly #child: ChildProcess;
@@ -179,7 +178,7 @@ class Watchdog {
     this.#child.stdin?.write(`remove ${group}\n`);
   }
 
-  /** Has it kill what still runs; resolves when that is done. */
+  /** Makes it kill running programs; resolves when that is done. */
   async close(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.pid === undefined) return;
     const exited = once(this.#child, 'exit');

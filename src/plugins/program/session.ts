@@ -18,13 +18,13 @@ export interface Call {
   readonly stop: AbortSignal;
 }
 
-/** What a call gave: the text of its result, and how the program ended if it did. */
+/** The outcome of a call: the text of its result, and how the program ended if it did. */
 export interface Finish {
   readonly text: string;
   readonly end?: ProgramEnd;
-  /** Why a line of its output is neither a request nor a result; it was ended for that. */
+  /** Why a line of its output is neither a request nor a result, for which the program was killed. */
   readonly broken?: string;
-  /** The end of its output for people. */
+  /** The end of its log output. */
   readonly lastWords: string;
   /** Settles when its unanswered requests have been served. */
   readonly pending: Promise<unknown>;
@@ -32,10 +32,10 @@ export interface Finish {
   readonly waited: boolean;
 }
 
-/** How long a program has to end by itself after `cancel` or the end of its input, in ms. */
+/** Time for a program to exit after `cancel` or the end of its input, in ms. */
 const cancelMs = 1_000;
 
-/** Calls a program that ends afterwards: all lines other than requests and log lines are its result. */
+/** Calls a program that exits after the call: all lines other than requests and log lines are its result. */
 export async function callOnce(program: Program, call: Call): Promise<Finish> {
   const texts: string[] = [];
   let length = 0;
@@ -49,18 +49,18 @@ export async function callOnce(program: Program, call: Call): Promise<Finish> {
     if (broken !== undefined) endInput(program);
   });
   program.send(call.message);
-  // Many a JSON reader waits for the end of input; a program without requests gets nothing more anyway.
+  // Many JSON readers wait for the end of input, and a program without requests receives nothing more.
   if (call.allowed.length === 0) program.closeInput();
   const end = await endOf(program, call);
   return { text: texts.join('\n'), end, broken, ...heard() };
 }
 
-/** Why a line is neither a request nor the beginning of a result; undefined if it may be. */
+/** Why a line is neither a request nor the start of a result; undefined if it may be one. */
 function whyBroken(line: string, isFirst: boolean): string | undefined {
   const wrong = faultOf(line, isFirst);
   return wrong === undefined
     ? undefined
-    : `its program printed a line that is neither a request nor the beginning of a result (${wrong}): ${quoteValue(line)}`;
+    : `its program printed a line that is neither a request nor the start of a result (${wrong}): ${quoteValue(line)}`;
 }
 
 function faultOf(line: string, isFirst: boolean): string | undefined {
@@ -86,14 +86,14 @@ function whyNoBeginning(text: string): string | undefined {
   }
 }
 
-/** It waits for an answer that cannot come: the end of its input ends most programs. */
+/** The program waits for an answer that cannot come. Closing its input ends most programs. */
 function endInput(program: Program): void {
   program.closeInput();
   const late = setTimeout(() => void program.stop(), cancelMs);
   void program.ended.then(() => clearTimeout(late));
 }
 
-/** Calls a program that stays ready for the next call: its result is one line. */
+/** Calls a program that serves several calls: its result is one line. */
 export async function callAgain(program: Program, call: Call): Promise<Finish> {
   let answer: (text: string) => void = () => undefined;
   const answered = new Promise<string>((resolve) => {
@@ -114,7 +114,7 @@ export async function callAgain(program: Program, call: Call): Promise<Finish> {
   return { text: '', end, ...heard() };
 }
 
-/** Waits for the program's end. When the call must end first, ends the program, unless it has answered. */
+/** Waits for the program's exit. If the call must end first, ends the program, unless it has answered. */
 async function endOf(program: Program, { stop }: Call, answered?: Promise<unknown>): Promise<ProgramEnd> {
   const over = new AbortController();
   void answered?.then(() => over.abort());
@@ -129,7 +129,7 @@ async function endOf(program: Program, { stop }: Call, answered?: Promise<unknow
   return program.ended.finally(() => over.abort());
 }
 
-/** Serves the program's requests and logs its output; the returned function gives the received result. */
+/** Serves the program's requests and logs its output; the returned function returns the received result. */
 function listen(
   program: Program,
   { allowed, services, log, stop }: Call,
@@ -145,7 +145,7 @@ function listen(
     if (logged <= limits.logLines)
       log[level](text.length > limits.logLine ? `${text.slice(0, limits.logLine)}…` : text);
     else if (logged === limits.logLines + 1)
-      log.warn(`more than ${limits.logLines} log lines: the rest of this call is left out`);
+      log.warn(`more than ${limits.logLines} log lines: further lines of this call are omitted`);
   };
   const serve = (request: RequestMessage): void => {
     if (open.size >= limits.requests) return void program.send(tooManyRequests(request));
@@ -189,6 +189,6 @@ function logLine(message: JsonObject | undefined, key: 'log' | 'level'): LogLine
   const level = logLevels.find((known) => known === message?.[key]);
   const { message: text, attributes } = message ?? {};
   if (level === undefined || typeof text !== 'string') return undefined;
-  // Attributes join the text, so that secrets in them are redacted too.
+  // Attributes are added to the text, so that secrets in them are redacted too.
   return { level, text: attributes === undefined ? text : `${text} ${JSON.stringify(attributes)}` };
 }

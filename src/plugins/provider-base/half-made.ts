@@ -3,15 +3,15 @@ import type { Machine } from '../contract.js';
 
 /** A port, address or volume of a machine, found by the tags that it was made with. */
 export interface Part {
-  /** Its name in the sweep's reports. */
+  /** Its kind in the sweep's reports. */
   readonly providerid: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly createdAt?: string;
 }
 
 /**
- * Machines of which only parts exist, one for each key: what a cut CREATE or DELETE left. The parts must be
- * read before the machines, or a machine made meanwhile is missing beside its parts.
+ * Machines of which only parts exist, one for each key, after an interrupted CREATE or DELETE. Parts must be
+ * read before machines; otherwise a machine created in between is missing.
  */
 export function halfMade(parts: readonly Part[], machines: readonly Machine[]): readonly Machine[] {
   const known = new Set(machines.map(({ key }) => key));
@@ -24,12 +24,12 @@ export function halfMade(parts: readonly Part[], machines: readonly Machine[]): 
   return [...found.values()];
 }
 
-/** What the sweep needs to find a part's owner, the essential first. */
+/** The tags that the sweep needs to find a part's owner, most important first. */
 const describedTags = [tagNames.installation, tagNames.key, tagNames.cluster] as const;
 
 /**
- * Tags as a text, for APIs that take no tags in the creating call. A cluster's name that does not fit is left
- * out: the key also identifies the owner.
+ * Tags as text, for APIs whose creating call accepts no tags. A cluster name that is too long is omitted: the
+ * key also identifies the owner.
  */
 export function describeTags(tags: Readonly<Record<string, string>>, length: number): string {
   let described = '';

@@ -8,12 +8,12 @@ import { resolveLink } from './links.js';
 
 export interface HttpRequest {
   readonly method: string;
-  /** As heddle.yaml names it. */
+  /** The server in heddle.yaml. */
   readonly server: string;
-  /** A path, or a link in an answer of the server: see {@link resolveLink}. */
+  /** A path, or a link in a response of the server: see {@link resolveLink}. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a stream as it is. */
+  /** An object is sent as JSON, a stream unchanged. */
   readonly body?: object | Readable;
   /** Path of a Unix socket to connect to instead of the URL's host. */
   readonly socketPath?: string;
@@ -23,15 +23,15 @@ export interface HttpRequest {
     readonly key?: string;
     readonly rejectUnauthorized?: boolean;
   };
-  /** Limit for the whole exchange, in ms. */
+  /** Timeout of the whole exchange, in ms. */
   readonly timeoutMs?: number;
-  /** Limit for the time without any data, in ms. */
+  /** Timeout without any data, in ms. */
   readonly silenceMs?: number;
-  /** Limit for the size of the answer, in bytes; 64 MiB by default. */
+  /** Maximum size of the response, in bytes. Default: 64 MiB. */
   readonly maxBytes?: number;
-  /** Follows redirects, which stay at the server. Otherwise a redirect is an error. */
+  /** Follows redirects within the server. Otherwise a redirect is an error. */
   readonly followsRedirects?: boolean;
-  /** Receives the content of a 2xx answer in place of `body`. */
+  /** Receives the content of a 2xx response instead of `body`. */
   readonly receive?: (content: Readable) => Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export interface HttpResponse {
 export interface HttpContext {
   readonly signal: AbortSignal;
   readonly calls: Calls;
-  /** The message when no complete answer arrives. */
+  /** The error message if no complete response arrives. */
   readonly noAnswer: (why: string) => string;
 }
 
@@ -54,9 +54,9 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308];
 const mostRedirects = 4;
 
 /**
- * Sends one request, within the account's rate limit. Every status but redirects is returned to the caller.
- * @throws PluginError Retryable when no complete answer arrives, Invalid when the path or a redirect leads to another
- * server; the signal's reason when it is aborted.
+ * Sends one request within the account's rate limit. Returns every status except redirects.
+ * @throws PluginError Retryable if no complete response arrives, Invalid if the path or a redirect points to
+ * another server; the signal's reason if it is aborted.
  */
 export async function sendRequest(request: HttpRequest, context: HttpContext): Promise<HttpResponse> {
   const server = new URL(request.server);
@@ -123,7 +123,8 @@ function open(request: HttpRequest, url: URL, signal: AbortSignal): Promise<Inco
     outgoing.on('response', resolve).on('error', reject);
     outgoing.on('timeout', () => outgoing.destroy(new Error(`silent for ${(silenceMs ?? 0) / 1_000} s`)));
     if (stream === undefined) outgoing.end(content);
-    // If the server refuses before it has read everything, its answer counts, not the broken pipe.
+    // If the server rejects the request before it has read everything, its response counts instead of the
+    // broken pipe.
     else pipeline(stream, outgoing).catch(reject);
   });
 }
@@ -133,7 +134,7 @@ async function gather(response: IncomingMessage, maxBytes: number): Promise<Buff
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new Error(`the answer exceeds ${maxBytes} bytes`);
+    if (size > maxBytes) throw new Error(`the response exceeds ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -12,8 +12,8 @@ export function hasTags(
 }
 
 /**
- * By which tags an upload is deleted: those it was uploaded with. Its token contains the account's name, which may have
- * changed since then.
+ * The tags by which an upload is deleted: those it was uploaded with. Its token contains the account's name,
+ * which may have changed since then.
  */
 export function tagsOfUpload(
   { token, tags = {} }: Pick<LibraryInput, 'token' | 'tags'>,

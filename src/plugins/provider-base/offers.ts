@@ -1,6 +1,6 @@
 import { PluginError } from '../contract.js';
 
-/** Why a look-up refuses what was asked for; undefined where it does not, and where it may not do so later. */
+/** Why a lookup rejects the request; undefined if it does not, or may succeed later. */
 export async function refusalOf(lookUp: () => unknown): Promise<string | undefined> {
   try {
     await lookUp();

@@ -1,23 +1,23 @@
 import { open } from 'node:fs/promises';
 
-/** What the header of a qcow2 file says. Tools that open such a file read the other files that it names. */
+/** The header of a qcow2 file. Tools that open such a file read the other files that it names. */
 export interface Qcow2 {
   readonly version: number;
   /** Bytes of the disk. */
   readonly capacity: number;
-  /** The file that it is a layer on. */
+  /** The backing file. */
   readonly backing?: string;
-  /** Its data are in another file. */
+  /** Whether its data are in another file. */
   readonly hasDataFile: boolean;
 }
 
 const magic = 'QFI\u00fb';
-/** The name of the backing file is within the first cluster, of at least so many bytes. */
+/** The name of the backing file is within the first cluster, which has at least this size. */
 const mostRead = 65_536;
 /** Bit of the incompatible features. */
 const dataFileBit = 4n;
 
-/** Undefined for a file of another format. The tools of qcow2 are not used. */
+/** Undefined for another format. Does not use the qcow2 tools. */
 export async function readQcow2(file: string): Promise<Qcow2 | undefined> {
   const handle = await open(file);
   try {

@@ -2,7 +2,10 @@ import { createReadStream } from 'node:fs';
 
 const stepBytes = 8 * 2 ** 20;
 
-/** Reads a file that is uploaded, and reports progress every few megabytes; at its end, what the cloud does then. */
+/**
+ * Reads a file for an upload and reports progress every few megabytes, and at its end the next step of the
+ * cloud.
+ */
 export async function* readWithProgress(
   file: string,
   progress: (text: string) => void,

@@ -39,7 +39,7 @@ describe('the disk of an image', () => {
       'is absent under another name',
       sda,
       'sdz',
-      { is: 'absent', why: expect.stringContaining('no disk sdz') },
+      { is: 'absent', why: expect.stringContaining('disk sdz does not exist') },
     ],
     ['never has the name that stands for none', stick, '-', { is: 'absent' }],
     [

@@ -162,10 +162,10 @@ describe('the server of an image', () => {
     expect(await fetchFrom('127.0.0.9', port, `${url}/piece/0`)).toBe('404');
     expect(await fetchFrom('127.0.0.9', port, `${url}/digest`, sha256)).toBe('404');
     expect(server.hasServed).toBe(false);
-    expect(server.doubt).toMatch(/127\.0\.0\.1 was served, and 127\.0\.0\.9 asked/);
+    expect(server.doubt).toMatch(/127\.0\.0\.1 was served, and 127\.0\.0\.9 also requested/);
     expect(lines.filter((line) => line.startsWith('warning: '))).toEqual([
-      expect.stringContaining('127.0.0.9 asked for the boot script'),
-      expect.stringContaining('127.0.0.9 used what 127.0.0.1 was given'),
+      expect.stringContaining('127.0.0.9 requested the boot script'),
+      expect.stringContaining('127.0.0.9 used the token of 127.0.0.1'),
     ]);
     // Another token at each hand-out.
     expect(new URL(await start()).pathname).not.toBe(url);
@@ -267,7 +267,7 @@ describe('the port of loads', () => {
     const sockets = await socketFolder(port);
     await expect(socketFolder(port)).resolves.toBe(sockets);
     await chmod(sockets, 0o777);
-    await expect(socketFolder(port)).rejects.toThrow(/only this user writes/);
+    await expect(socketFolder(port)).rejects.toThrow(/only this user can write/);
     await rm(sockets, { recursive: true });
   });
 });

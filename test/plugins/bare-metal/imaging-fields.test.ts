@@ -14,10 +14,10 @@ describe('the field imaging', () => {
   });
 
   it.each<readonly [wrong: object, message: RegExp]>([
-    [{ images: 'images' }, /imaging of provider rack in heddle\.yaml: images: an absolute path/],
-    [{ listen: 'host:80' }, /listen: an IPv4 address and a port/],
+    [{ images: 'images' }, /imaging of provider rack in heddle\.yaml: images: must be an absolute path/],
+    [{ listen: 'host:80' }, /listen: must be an IPv4 address and a port/],
     [{ listen: '10.0.1.5' }, /listen/],
-    [{ listen: '10.0.1.256:8480' }, /listen: an IPv4 address and a port/],
+    [{ listen: '10.0.1.256:8480' }, /listen: must be an IPv4 address and a port/],
     [{ listen: '10.0.1.5:0' }, /listen/],
     [{ listen: '10.0.1.5:65536' }, /listen/],
     [{ bootMinutes: 0 }, /bootMinutes/],

@@ -17,7 +17,7 @@ describe('the machines of an account', () => {
     ]);
     const doubled = { ...fields, machines: [...fields.machines, machine('d', '52:54:00:00:00:0a')] };
     await expect(readMachines(doubled, 'rack', log)).rejects.toThrow(
-      'provider rack has c and d with the mac 52:54:00:00:00:0a',
+      'provider rack has the mac 52:54:00:00:00:0a for both c and d',
     );
   });
 });

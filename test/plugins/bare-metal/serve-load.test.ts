@@ -115,11 +115,11 @@ describe('the program of a load', () => {
     expect(await end).toMatchObject({
       is: 'broken',
       why: expect.stringMatching(
-        /not certainly by the machine: 127\.0\.0\.9 was served, and 127\.0\.0\.1 asked/,
+        /may not be the machine: 127\.0\.0\.9 was served, and 127\.0\.0\.1 also requested/,
       ),
     });
     expect(lines.join('\n')).toMatch(
-      /warning: 127\.0\.0\.1 asked for the boot script, which 127\.0\.0\.9 has/,
+      /warning: 127\.0\.0\.1 requested the boot script, which 127\.0\.0\.9 has received/,
     );
   });
 
@@ -129,7 +129,7 @@ describe('the program of a load', () => {
     expect(await fetchFrom('127.0.0.9', port, `/boot/${mac}`)).toBe('404');
     await switchOn();
     expect(await end).toMatchObject({ is: 'unwritten' });
-    expect(lines.join('\n')).toContain('warning: 127.0.0.9 asked for the boot script before');
+    expect(lines.join('\n')).toContain('warning: 127.0.0.9 requested the boot script before');
   });
 
   it('leaves no unpacked image, however it ends', async () => {
@@ -146,9 +146,13 @@ describe('the program of a load', () => {
   });
 
   it.each([
-    ['the image is gone', () => rm(join(folder, 'images', 'web@1.raw.gz')), 'there is no image web@1'],
-    ['the folder of images is gone', () => rm(join(folder, 'images'), { recursive: true }), 'cannot be read'],
-    ['the rescue system is gone', () => rm(join(folder, 'rescue', 'kernel')), 'make the rescue system'],
+    ['the image is gone', () => rm(join(folder, 'images', 'web@1.raw.gz')), 'image web@1 does not exist'],
+    [
+      'the folder of images is gone',
+      () => rm(join(folder, 'images'), { recursive: true }),
+      'cannot read the folder of images',
+    ],
+    ['the rescue system is gone', () => rm(join(folder, 'rescue', 'kernel')), 'create the rescue system'],
   ])('says that the machine had no part in it if %s', async (_, remove, why) => {
     await remove();
     expect(await serve(1_000)).toMatchObject({ is: 'unprepared', why: expect.stringContaining(why) });

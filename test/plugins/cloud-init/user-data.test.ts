@@ -46,7 +46,7 @@ describe('user data for cloud-init', () => {
       /userData must begin with #cloud-config, #!/,
     );
     expect(() => makeUserData({ hostname: 'a', own: `#!/bin/sh\n${'#'.repeat(16_384)}` })).toThrow(
-      /has 16\d\d\d bytes.*take 16384/,
+      /has 16\d\d\d bytes.*the limit is 16384/,
     );
   });
 });

@@ -99,7 +99,7 @@ describe('an Ansible inventory', () => {
     await expect(read(join(fixtures, 'hosts.ini'), ['wbe'])).rejects.toMatchObject({
       kind: 'Invalid',
       message: expect.stringContaining(
-        'has no group wbe; its groups are all, ungrouped, web, db, prod, local',
+        'does not contain group wbe; its groups are all, ungrouped, web, db, prod, local',
       ) as string,
     });
   });
@@ -133,7 +133,7 @@ describe('an Ansible inventory', () => {
       'group_vars/web/plain.yml': 'ansible_user: deploy\n',
     });
     expect(await read(file)).toEqual([{ name: 'h', address: 'h', user: 'deploy' }]);
-    expect(warnings).toEqual([expect.stringContaining('vault.yml is encrypted by ansible-vault')]);
+    expect(warnings).toEqual([expect.stringContaining('vault.yml is encrypted with ansible-vault')]);
   });
 });
 
@@ -184,29 +184,34 @@ describe('a CSV table', () => {
 
 describe('an invalid inventory is refused with its place', () => {
   test.each<readonly [string, string, string, RegExp]>([
-    ['a section that is none', '[web:hosts_]\nx', 'ini', /line 1: \[web:hosts_\] is no section/],
-    ['a word after a host', 'web1\nweb2 secret', 'ini', /line 2: after a host come variables/],
-    ['an open quote', 'a x="1', 'ini', /line 1: a " is not closed/],
-    ['a variable without a name', '[a:vars]\n=x', 'ini', /line 2: a variable is NAME=VALUE/],
-    ['a range downwards', 'web[3:1]', 'ini', /line 1: \[3:1\] in web\[3:1\] is no range/],
+    ['a section that is none', '[web:hosts_]\nx', 'ini', /line 1: \[web:hosts_\] is not a valid section/],
+    ['a word after a host', 'web1\nweb2 secret', 'ini', /line 2: variables after a host must be NAME=VALUE/],
+    ['an open quote', 'a x="1', 'ini', /line 1: the quote " is not closed/],
+    ['a variable without a name', '[a:vars]\n=x', 'ini', /line 2: a variable must be NAME=VALUE/],
+    ['a range downwards', 'web[3:1]', 'ini', /line 1: \[3:1\] in web\[3:1\] is not a valid range/],
     ['a range without an end', 'web[3:]', 'ini', /has a malformed range/],
     ['too many hosts', 'web[1:100000]', 'ini', /line 1: /],
     [
       'groups in each other',
       '[a:children]\nb\n[b:children]\na\n',
       'ini',
-      /the groups a, b are in each other/,
+      /the groups a, b contain each other/,
     ],
     ['broken YAML', 'all: {hosts: [', 'yml', /line 1/],
     ['hosts as a list', 'all: {hosts: [a]}', 'yml', /all\.hosts: must be a mapping/],
-    ['a key that no group has', 'all: {host: {}}', 'yml', /all\.host: a group has hosts, children, vars/],
-    ['text', 'hello', 'yml', /is no inventory/],
+    [
+      'a key that no group has',
+      'all: {host: {}}',
+      'yml',
+      /all\.host: a group may only contain hosts, children, vars/,
+    ],
+    ['text', 'hello', 'yml', /is not an inventory/],
     ['an empty table', '', 'csv', /is empty; its first line names the columns/],
     ['a column without a name', 'name,,x\n', 'csv', /line 1: column 2 has no name/],
-    ['a column twice', 'name,name\n', 'csv', /line 1: column name is there twice/],
-    ['a cell too many', 'name,address\na,b\n\nc,d,e', 'csv', /line 4: has 3 cells, and there are 2 columns/],
-    ['a value that is a mapping, too', 'a,a.b\n1,2', 'csv', /line 2: a is a value and a mapping/],
-    ['a quote to the end', 'a,b\n1,"2\n3', 'csv', /line 2: a quote is not closed/],
+    ['a column twice', 'name,name\n', 'csv', /line 1: column name is duplicated/],
+    ['a cell too many', 'name,address\na,b\n\nc,d,e', 'csv', /line 4: has 3 cells but 2 columns/],
+    ['a value that is a mapping, too', 'a,a.b\n1,2', 'csv', /line 2: a is both a value and a mapping/],
+    ['a quote to the end', 'a,b\n1,"2\n3', 'csv', /line 2: the quote is not closed/],
     ['a program', '#!/bin/sh\necho', 'ini', /is a program.*--list --yaml/],
     ['a template', 'h ansible_user="{{ who }}"', 'ini', /host h: ansible_user is a template/],
     [

@@ -112,16 +112,16 @@ describe('a class that is not built in', () => {
     ['unhandled rejection', 'rejected by the test'],
     ['thrown later', 'thrown later'],
     ['abort', 'was ended by SIGABRT'],
-    ['memory', 'MB are allowed'],
-    ['memory at one go', 'MB are allowed'],
-    ['children', 'are allowed'],
-    ['endless line', 'it wrote a line of more than'],
+    ['memory', 'MB of memory; the limit is'],
+    ['memory at one go', 'MB of memory; the limit is'],
+    ['children', 'the limit is'],
+    ['endless line', 'it wrote a result line of more than'],
   ])('%s: fails the task as an error of the plugin, with its name', async (how, words) => {
     const failure = await fail(how);
     expect(failure).toMatchObject({
       type: 'Internal',
       nonRetryable: false,
-      message: expect.stringContaining('CREATE app-1: plugin p gave no result: its program'),
+      message: expect.stringContaining('CREATE app-1: plugin p returned no result: its program'),
     });
     expect(failure.message).toContain(words);
     expect(failure.message.length).toBeLessThan(2_000);
@@ -134,7 +134,7 @@ describe('a class that is not built in', () => {
     ['cyclic', 'result.cyclic.self holds itself'],
     ['bigint', 'result.size is a bigint, which is not JSON'],
     ['proxy', 'it is a Proxy'],
-    ['garbage on its line', 'its program printed what is not JSON: "this is not JSON"'],
+    ['garbage on its line', 'its program\'s output is not JSON: "this is not JSON"'],
     ['false result on its line', 'providerid that should be a text'],
   ])('%s: is refused, with plugin and field named', async (how, words) => {
     const failure = await fail(how);

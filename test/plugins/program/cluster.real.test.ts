@@ -126,7 +126,7 @@ describe('plugins that run as programs, in a worker', () => {
 
   test('fail only their own task; the worker lives, and others continue', async () => {
     const cases = [
-      ['exit', 'plugin bad gave no result: its program ended with exit code 1'],
+      ['exit', 'plugin bad returned no result: its program ended with exit code 1'],
       ['reject', 'rejected by the test'],
       ['loop', 'plugin bad hangs: it did not answer install in time'],
       ['garbage', 'status should be a whole number, but is "0"'],

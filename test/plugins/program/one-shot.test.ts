@@ -111,12 +111,12 @@ describe('a program for each task', () => {
     ['status as text', 'status should be a whole number, but is "0"'],
     ['status 1.5', 'status should be a whole number'],
     ['nothing', 'status is missing'],
-    ['only words', 'its program printed what is not JSON: "I am done"'],
-    ['two results', 'printed what is not JSON'],
+    ['only words', 'its program\'s output is not JSON: "I am done"'],
+    ['two results', 'output is not JSON'],
     ['unknown kind', 'error.kind'],
-    ['error and status 0', 'status is 0, yet there is an error'],
+    ['error and status 0', 'status is 0, but error is set'],
     ['prototype', 'result.__proto__ is a key that is not allowed'],
-    ['a binary result', 'printed what is not JSON'],
+    ['a binary result', 'output is not JSON'],
   ])('%s: is refused, with plugin and field named', async (how, words) => {
     const failure = await fail(how);
     expect(failure).toMatchObject({
@@ -136,7 +136,7 @@ describe('a program for each task', () => {
     const failure = await failureOf(bench.run('CREATE', how, { plugin: 'r' }));
     expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true });
     expect(failure.message).toContain(
-      `its program printed a line that is neither a request nor the beginning of a result ${words}`,
+      `its program printed a line that is neither a request nor the start of a result ${words}`,
     );
   });
 
@@ -154,12 +154,12 @@ describe('a program for each task', () => {
   });
 
   it.concurrent.each([
-    ['exit code', 'its program ended with exit code 4; it last said: no such thing'],
+    ['exit code', 'its program ended with exit code 4; its last output: no such thing'],
     ['killed', 'was ended by SIGKILL'],
-    ['exit code and result', 'plugin p gave status 0, but its program ended with exit code 4'],
+    ['exit code and result', 'plugin p returned status 0, but its program ended with exit code 4'],
     ['many words', 'the last words'],
     ['10 MB', 'it printed a result of more than'],
-    ['too long', 'it wrote a line of more than'],
+    ['too long', 'it wrote a result line of more than'],
     ['too long in lines', 'it printed a result of more than'],
     ['too many lines', 'it wrote more than'],
   ])('%s: counts as an error of the plugin', async (how, words) => {

@@ -204,7 +204,7 @@ describe('a program that makes requests', () => {
 
   it.each([
     [{ request: 'exec', command: ['true'] }, 'request exec is not declared; add it to "requests"'],
-    [{ request: 'fly' }, 'there is no request "fly"; there are: run, exec'],
+    [{ request: 'fly' }, 'request "fly" is unknown; known requests: run, exec'],
     [{ request: 'claims.take', key: 5 }, 'request claims.take: key: '],
     [{ request: 'claims.take', key: 'k', candidates: [], more: 1 }, 'request claims.take: '],
   ])('%o is answered with an error', async (request, words) => {
@@ -255,7 +255,7 @@ describe('an automator as a program', () => {
     expect(failure).toMatchObject({
       type: 'Retryable',
       nonRetryable: false,
-      message: expect.stringContaining('plugin a still waited for a request to the engine'),
+      message: expect.stringContaining('plugin a was still waiting for a request to the engine'),
     });
   });
 });

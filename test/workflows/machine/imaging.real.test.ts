@@ -263,7 +263,7 @@ describe.skipIf(noEmulators !== undefined)(
         image: { name: 'absent', revision: '1' },
         force: true,
       });
-      expect(absent.operation.failure?.message).toMatch(/there is no image absent@1 in .*images/);
+      expect(absent.operation.failure?.message).toMatch(/image absent@1 does not exist in .*images/);
       await ground.operate('nameless', { kind: 'remove' });
       await add('nameless', 'both');
       const both = await ground.operate('nameless', { kind: 'load', image: web, force: true });

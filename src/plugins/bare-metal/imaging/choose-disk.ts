@@ -1,4 +1,4 @@
-/** A disk, as the rescue system reports it. */
+/** A disk reported by the rescue system. */
 export interface ReportedDisk {
   readonly name: string;
   readonly bytes: number;
@@ -10,15 +10,15 @@ export interface ReportedDisk {
 
 export type DiskChoice =
   | { readonly is: 'chosen'; readonly disk: ReportedDisk }
-  /** It may appear when its driver is ready. */
+  /** It may appear later, when its driver is ready. */
   | { readonly is: 'absent'; readonly why: string }
   | { readonly is: 'refused'; readonly why: string };
 
 const most = 256;
 
 /**
- * Reads lines of `name bytes removable read-only serial wwid`; `-` means that a disk has none. Lines of another form
- * are left out.
+ * Reads lines of `name bytes removable read-only serial wwid`; `-` means that a value is missing. Other lines
+ * are ignored.
  */
 export function readDisks(report: string): readonly ReportedDisk[] {
   return report
@@ -44,7 +44,7 @@ export function readDisks(report: string): readonly ReportedDisk[] {
     });
 }
 
-/** The disk to write: the one that is named, else the only fixed one. It has room for the image. */
+/** The disk to write: the named one, otherwise the only fixed one. It must be large enough for the image. */
 export function chooseDisk(
   disks: readonly ReportedDisk[],
   wanted: string | undefined,
@@ -61,12 +61,12 @@ export function chooseDisk(
       is: 'absent',
       why:
         wanted === undefined
-          ? `there is no fixed disk to write; ${found}`
-          : `there is no disk ${wanted}; ${found}`,
+          ? `it has no fixed disk to write; ${found}`
+          : `disk ${wanted} does not exist; ${found}`,
     };
   if (others.length > 0)
-    return { is: 'refused', why: `several disks can be meant: name one in the field disk; ${found}` };
-  if (disk.readOnly) return { is: 'refused', why: `disk ${describeDisk(disk)} can only be read` };
+    return { is: 'refused', why: `it has several fixed disks; choose one with the field disk; ${found}` };
+  if (disk.readOnly) return { is: 'refused', why: `disk ${describeDisk(disk)} is read-only` };
   if (disk.bytes < imageBytes)
     return {
       is: 'refused',

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Tells the server of a load who asks; what the client sent in it is overwritten. */
+/** Header that tells the server of a load the client's address; overwrites a header of the client. */
 export const peerHeader = 'heddle-peer';
 
 const retryMs = 300;
-/** A number that the server at the port signs. */
+/** A random number that the server at the port must sign. */
 const nonceBytes = 16;
 const signatureHeader = 'heddle-signature';
 
@@ -21,17 +21,20 @@ interface GatewayPlace {
   readonly folder: string;
 }
 
-/** The longest that requests of other loads are waited for, in ms. */
+/** Longest wait for requests of other loads, in ms. */
 const graceMs = 10_000;
 
-/** Where the loads of one port have their sockets: all of one user on this host, whichever worker started them. */
+/**
+ * The folder of the loads' sockets for a port: shared by all loads of one user on this host, whichever worker
+ * started them.
+ */
 export async function socketFolder(port: number): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const folder = join(tmpdir(), `heddle-imaging-${uid}-${port}`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const found = await lstat(folder);
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o022) !== 0)
-    throw new Error(`${folder} is not a folder that only this user writes; remove it`);
+    throw new Error(`${folder} must be a folder that only this user can write; remove it`);
   return folder;
 }
 
@@ -40,8 +43,8 @@ export function socketOf(folder: string, mac: string): string {
 }
 
 /**
- * Serves the port for all loads of this host: each request goes to the socket of the load whose machine it names.
- * Several loads share one port: one of them serves it, and when that one ends, another takes over.
+ * Serves the port for all loads of this host: each request is forwarded to the socket of the machine's load.
+ * One of the loads serves the port, and when it ends, another takes over.
  */
 export class Gateway {
   readonly #place: GatewayPlace;
@@ -53,14 +56,14 @@ export class Gateway {
   }
 
   /**
-   * Returns when the port is served, by this process or another load.
-   * @throws Error if another program has the port.
+   * Returns when the port is served by this process or by another load.
+   * @throws Error if another program uses the port.
    */
   async open(): Promise<void> {
     const { host, port } = this.#place;
     if (await this.#listen()) return;
     if (!(await isOurs(this.#place))) {
-      // The load that served it may have ended just now.
+      // The load that served it may have just ended.
       await pause(retryMs);
       if (await this.#listen()) return;
       if (!(await isOurs(this.#place))) throw new Error(`port ${port} of ${host} is used by another program`);
@@ -68,7 +71,7 @@ export class Gateway {
     this.#replaceServer().catch(() => undefined);
   }
 
-  /** Another load can take over at once; what is being sent is sent to its end. */
+  /** Another load can take over immediately; transfers in progress are completed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const server = this.#server;
@@ -108,8 +111,8 @@ export class Gateway {
 }
 
 /**
- * Whether the server at the port sends requests to the sockets of our folder. Only processes of this user can sign
- * with its key; any program could give the same name.
+ * Whether the server at the port forwards requests to the sockets in our folder. Only processes of this user
+ * can sign with its key; any program could report the same name.
  */
 async function isOurs({ host, port, folder }: GatewayPlace): Promise<boolean> {
   const nonce = randomBytes(nonceBytes).toString('hex');
@@ -132,7 +135,7 @@ async function sign(folder: string, nonce: string): Promise<string> {
     .digest('hex');
 }
 
-/** The key of the folder, which the first load makes. */
+/** The key of the folder, which the first load creates. */
 async function keyOf(folder: string): Promise<Buffer> {
   const file = join(folder, 'key');
   const known = await readFile(file).catch(() => undefined);
@@ -140,7 +143,7 @@ async function keyOf(folder: string): Promise<Buffer> {
   const draft = join(folder, `key-${randomBytes(8).toString('hex')}`);
   await writeFile(draft, randomBytes(32), { mode: 0o600 });
   try {
-    // Whole at once, and never in place of the key of another load.
+    // Created atomically, and never replaces the key of another load.
     await link(draft, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -169,7 +172,7 @@ function pass(folder: string, incoming: IncomingMessage, outgoing: ServerRespons
   const mac = written.toLowerCase().replaceAll('%3a', ':');
   const options = { socketPath: socketOf(folder, mac), path: `/${boot}${mac}${rest}`, method, headers };
   const onward = request(options, (reply) => {
-    // A connection that is kept would keep the port from ending.
+    // A persistent connection would keep the port open.
     outgoing.writeHead(reply.statusCode ?? 502, { ...reply.headers, connection: 'close' });
     reply.pipe(outgoing);
     reply.once('error', refuse);

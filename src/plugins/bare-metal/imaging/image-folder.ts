@@ -12,7 +12,7 @@ export interface ImageFile {
   readonly format: ImageFormat;
 }
 
-/** The files of an image: none, one, or several that contradict each other. */
+/** The files of an image: none, one, or several conflicting ones. */
 async function findImages(folder: string, name: string): Promise<readonly ImageFile[]> {
   const present = new Set(await readdir(folder));
   return (Object.entries(endings) as [ImageFormat, readonly string[]][]).flatMap(([format, all]) =>
@@ -22,7 +22,7 @@ async function findImages(folder: string, name: string): Promise<readonly ImageF
   );
 }
 
-/** The file of an image; else why there is none, where `is` says whether that is certain. */
+/** The file of an image; otherwise the reason, where `is` states whether it is certain. */
 export async function findImage(
   folder: string,
   name: string,
@@ -32,14 +32,14 @@ export async function findImage(
     if (image === undefined) return { is: 'no' };
     if (others.length === 0) return { image };
     const names = [image, ...others].map(({ file }) => file).join(' and ');
-    return { is: 'unknown', why: `${names} contradict each other; remove all but one` };
+    return { is: 'unknown', why: `${names} conflict; remove all but one` };
   } catch (error) {
-    return { is: 'unknown', why: `the folder of images cannot be read: ${(error as Error).message}` };
+    return { is: 'unknown', why: `cannot read the folder of images: ${(error as Error).message}` };
   }
 }
 
 /**
- * The file of an image that is to be written, when all is there that a load needs.
+ * The file of an image to write, if everything that a load needs is present.
  * @throws Error
  */
 export async function openImage(
@@ -49,18 +49,18 @@ export async function openImage(
   for (const file of ['kernel', 'initramfs']) {
     refuseUntrusted('file', join(rescue, file));
     if (!existsSync(join(rescue, file)))
-      throw new Error(`${rescue} has no ${file}; make the rescue system: heddle image rescue ${rescue}`);
+      throw new Error(`${rescue} has no ${file}; create the rescue system: heddle image rescue ${rescue}`);
   }
   const found = await findImage(images, name);
-  if (found.image === undefined) throw new Error(found.why ?? `there is no image ${name} in ${images}`);
+  if (found.image === undefined) throw new Error(found.why ?? `image ${name} does not exist in ${images}`);
   refuseUntrusted('file', found.image.file);
   return found.image;
 }
 
-/** Megabytes of the file as it is stored. */
+/** Size of the stored file in megabytes. */
 export async function sizeOfImage(folder: string, name: string): Promise<SizeReading> {
   const found = await findImage(folder, name);
-  if (found.image === undefined) return { why: found.why ?? `there is no image ${name} in ${folder}` };
+  if (found.image === undefined) return { why: found.why ?? `image ${name} does not exist in ${folder}` };
   const { size } = await stat(found.image.file);
   return { sizeMb: Math.max(1, Math.ceil(size / 2 ** 20)) };
 }

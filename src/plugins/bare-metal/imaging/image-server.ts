@@ -11,14 +11,14 @@ import { peerHeader } from './gateway.js';
 import { macOfNeighbour } from './neighbour.js';
 import type { RawImage } from './prepare-image.js';
 
-/** How a load ended, or can no longer succeed. */
+/** How a load ended, or why it can no longer succeed. */
 export interface ImagingEnd {
-  /** `unwritten`: the disk is as it was. `broken`: it is not, and a repetition does not help. */
+  /** `unwritten`: the disk is unchanged. `broken`: it is changed, and a retry does not help. */
   readonly is: 'done' | 'unwritten' | 'broken';
   readonly why: string;
 }
 
-/** How far the machine is, for progress and for the cause if it goes no further. */
+/** The machine's progress, which is also the cause if it stops there. */
 export type Stage = 'nothing' | 'script' | 'kernel' | 'rescue' | 'writing' | 'reading';
 
 interface ImageServerOptions {
@@ -28,7 +28,7 @@ interface ImageServerOptions {
   /** The folder of the rescue system. */
   readonly rescue: string;
   readonly progress: (text: string) => void;
-  /** Whether the machine was switched on; who asks before is not the machine. */
+  /** Whether the machine was switched on; earlier requests do not come from the machine. */
   readonly isSwitchedOn?: () => boolean;
   readonly macOf?: (address: string) => Promise<string | undefined>;
 }
@@ -36,10 +36,10 @@ interface ImageServerOptions {
 const megabyte = 2 ** 20;
 const pieceMegabytes = 16;
 const pieceBytes = pieceMegabytes * megabyte;
-/** Most bytes of a report, and of a text of the machine in a message. */
+/** Maximum bytes of a report, and of a text of the machine in a message. */
 const mostReport = 65_536;
 const mostText = 300;
-/** How long a named disk may take to appear. */
+/** Timeout for a named disk to appear. */
 const appearMs = 30_000;
 const showMs = 30_000;
 const mostWarnings = 50;
@@ -47,17 +47,17 @@ const mostWarnings = 50;
 const writeImage = readFileSync(new URL('./write-image.sh', import.meta.url), 'utf8');
 
 /**
- * Serves one machine for one load: what it boots, the image in pieces, and what it reports. Everything but the boot
- * script is under a random token, which the host that first asks for the script gets, and no other. The machine's reports
- * are data: they choose among what is offered, and the digest must be that of the image.
+ * Serves one machine for one load: its boot files, the image in pieces, and its reports. Everything except
+ * the boot script is under a random token, which only the host that first requests the script receives. The
+ * machine's reports are data: they choose among fixed options, and the digest must match the image.
  */
 export class ImageServer {
   stage: Stage = 'nothing';
   /** The machine got a part of the image, so its disk may be written. */
   hasServed = false;
-  /** Why it is not known that the host that was served is the machine. */
+  /** Why the served host may not be the machine. */
   doubt: string | undefined;
-  /** When the machine was last heard. */
+  /** Time of the machine's last request. */
   heardAt = Date.now();
   readonly ended: Promise<ImagingEnd>;
   readonly #options: ImageServerOptions;
@@ -77,7 +77,7 @@ export class ImageServer {
     });
   }
 
-  /** From now on nothing is written: the end is known. */
+  /** From now on nothing is written, because the outcome is known. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -95,7 +95,7 @@ export class ImageServer {
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { mac, rescue, progress } = this.#options;
     const { method = 'GET', url = '', headers } = incoming;
-    // It becomes a part of scripts.
+    // It is inserted into scripts.
     const host = /^[A-Za-z0-9.:-]{1,255}$/.exec(headers.host ?? '')?.[0];
     if (host === undefined) return refuse(outgoing);
     const peer = String(headers[peerHeader] ?? '');
@@ -104,7 +104,7 @@ export class ImageServer {
     if (this.#served === undefined || !url.startsWith(prefix)) return refuse(outgoing);
     if (peer !== this.#served.peer) {
       this.#warn(
-        `${peer} used what ${this.#served.peer} was given, and gets nothing; if both are the machine, let the DHCP server give it one address`,
+        `${peer} used the token of ${this.#served.peer} and was rejected; if both are the machine, configure the DHCP server to give it one address`,
       );
       return refuse(outgoing);
     }
@@ -135,30 +135,30 @@ export class ImageServer {
       this.#end(this.#judge(what, report.trim()));
       return answer(outgoing, 'ok');
     }
-    progress(`the machine asked for ${what.slice(0, 20)}, which is unknown`);
+    progress(`the machine sent an unknown request: ${what.slice(0, 20)}`);
     return refuse(outgoing);
   }
 
-  /** A host that cannot be the machine gets nothing. Of several that can be, the first is served. */
+  /** Rejects hosts that cannot be the machine. Of several possible hosts, the first is served. */
   async #boot(outgoing: ServerResponse, host: string, peer: string): Promise<void> {
     const { mac, isSwitchedOn = () => true, macOf = macOfNeighbour } = this.#options;
     if (!isSwitchedOn()) {
-      this.#warn(`${peer} asked for the boot script before the machine was switched on, and got nothing`);
+      this.#warn(`${peer} requested the boot script before the machine was switched on and was rejected`);
       return refuse(outgoing);
     }
     const known = await macOf(peer);
     if (known !== undefined && known !== mac) {
-      this.#warn(`${peer} asked for the boot script, and got nothing: its address is ${known}`);
+      this.#warn(`${peer} requested the boot script and was rejected: its address is ${known}`);
       return refuse(outgoing);
     }
     if (this.#served !== undefined && this.#served.peer !== peer) {
-      this.doubt ??= `${this.#served.peer} was served, and ${peer} asked for the boot script of the same machine`;
-      this.#warn(`${peer} asked for the boot script, which ${this.#served.peer} has; it waits`);
+      this.doubt ??= `${this.#served.peer} was served, and ${peer} also requested the boot script of the same machine`;
+      this.#warn(`${peer} requested the boot script, which ${this.#served.peer} has received; it waits`);
       return answer(outgoing, waitScript(host, mac));
     }
     // A machine that restarts begins anew.
     this.#served = { peer, token: randomBytes(16).toString('hex') };
-    this.#reach('script', `the machine asked for its boot script from ${peer}`);
+    this.#reach('script', `the machine requested its boot script from ${peer}`);
     return answer(outgoing, this.#bootScript(host, this.#served.token));
   }
 
@@ -180,13 +180,14 @@ export class ImageServer {
       'initrd=initramfs',
       `heddle.url=${base}/script`,
       `heddle.mac=${mac}`,
-      // The rescue system asks DHCP for the address that iPXE has: what follows is for that alone.
+      // The rescue system requests the address that iPXE has from DHCP, because everything that follows is
+      // for that address only.
       'heddle.ip=${ip}',
       'console=tty0',
       'console=ttyS0,115200',
       'quiet',
     ];
-    // Another load that serves the port may end meanwhile.
+    // The load that serves the port may end meanwhile.
     return [
       '#!ipxe',
       ':again',
@@ -245,7 +246,7 @@ export class ImageServer {
     this.#show('read back', Number(piece) * pieceBytes);
   }
 
-  /** Each percent once, and more on a large disk: a load without progress is ended. */
+  /** Reports each percent once, and more on a large disk: a load without progress is ended. */
   #show(what: string, done: number): void {
     const percent = Math.floor((100 * done) / this.#options.image.bytes);
     const isLate = Date.now() - this.#shownAt > showMs;
@@ -263,12 +264,12 @@ export class ImageServer {
       ? { is: 'done', why: `the disk holds the image: SHA-256 ${sha256}` }
       : {
           is: 'broken',
-          why: `the disk has the SHA-256 ${text}, and the image ${sha256}: check the disk and its cables`,
+          why: `the disk has the SHA-256 ${text}, but the image has ${sha256}: check the disk and its cables`,
         };
   }
 }
 
-/** A machine that boots its old disk instead could no longer be loaded. */
+/** A machine that booted its old disk instead could no longer be loaded. */
 function waitScript(host: string, mac: string): string {
   return ['#!ipxe', 'sleep 5', `chain http://${host}/boot/${mac} || reboot`, ''].join('\n');
 }

@@ -4,22 +4,24 @@ import { z } from 'zod';
 import type { JsonObject } from '../../../model/json.js';
 import { parseFields, text } from '../../provider-base/fields.js';
 
-const folder = z.string().refine(isAbsolute, { error: 'an absolute path' });
+const folder = z.string().refine(isAbsolute, { error: 'must be an absolute path' });
 
 const imagingSchema = z.strictObject({
-  /** Images, each a file NAME@REVISION with the ending of its format. */
+  /** Folder of images, each a file NAME@REVISION with the extension of its format. */
   images: folder,
-  /** The rescue system that `heddle image rescue` makes. */
+  /** Folder of the rescue system that `heddle image rescue` creates. */
   rescue: folder,
   /** Address and port of the server that machines boot from. */
-  listen: z.string().refine(isAddressAndPort, { error: 'an IPv4 address and a port, such as 10.0.1.5:8480' }),
-  /** The disk that is written, unless the machine names one. */
+  listen: z
+    .string()
+    .refine(isAddressAndPort, { error: 'must be an IPv4 address and a port, such as 10.0.1.5:8480' }),
+  /** The disk to write, unless the machine sets one. */
   disk: text.optional(),
   bootMinutes: z.number().min(0.1).max(60).default(10),
 });
 export type Imaging = z.output<typeof imagingSchema>;
 
-/** Undefined unless the account writes images itself. */
+/** Undefined if the account does not use imaging. */
 export function readImaging(fields: JsonObject, provider: string): Imaging | undefined {
   const { imaging = {} } = fields;
   if (typeof imaging === 'object' && imaging !== null && Object.keys(imaging).length === 0) return undefined;
@@ -34,5 +36,7 @@ function isAddressAndPort(written: string): boolean {
 /** An Ethernet address. */
 export const mac = z
   .string()
-  .regex(/^[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}$/, { error: 'an address such as 52:54:00:12:34:56' })
+  .regex(/^[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}$/, {
+    error: 'must be an Ethernet address, such as 52:54:00:12:34:56',
+  })
   .transform((written) => written.toLowerCase().replaceAll('-', ':'));

@@ -2,8 +2,8 @@ import { exits, type ImagingOrder } from './imaging-order.js';
 import { serveLoad } from './serve-load.js';
 
 /**
- * The program of one load: a detached run, whose directory is the current one. Its argument is the order. It prints
- * progress, and at last how the load ended.
+ * The program of one load: a detached run in the current directory. Its argument is the order. It prints
+ * progress, and finally the outcome of the load.
  */
 async function main(): Promise<number> {
   const order = JSON.parse(process.argv[2] ?? '') as ImagingOrder;

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 
-/** The entry has an address, and was not given up. */
+/** The entry has an address and has not failed. */
 const complete = 0x2;
 
 /**
- * The Ethernet address of a host of the same network segment, as this host's kernel has it; undefined if it has none, as
- * for hosts behind a router.
+ * The Ethernet address of a host on the same network segment, from this host's kernel; undefined if unknown,
+ * as for hosts behind a router.
  */
 export async function macOfNeighbour(address: string, file = '/proc/net/arp'): Promise<string | undefined> {
   const table = await readFile(file, 'utf8').catch(() => '');

@@ -20,7 +20,7 @@ interface NetworkImagerOptions {
   /** Switches the machine off, then on so that it boots from the network once. */
   readonly boot: (beforeOn: () => Promise<void>) => Promise<void>;
   readonly isOff: () => Promise<boolean>;
-  /** Of the task: in a later one, an earlier attempt may have written. */
+  /** Number of the task's attempt: before a later one, an earlier attempt may have written. */
   readonly attempt: number;
   readonly signal: AbortSignal;
   readonly detach: AbortSignal | undefined;
@@ -29,8 +29,9 @@ interface NetworkImagerOptions {
 const program = fileURLToPath(new URL('./main.js', import.meta.url));
 
 /**
- * Writes images itself: the machine boots a rescue system from a server on this host, which writes the image and reports
- * the digest of what it reads back. The server is a detached run; the machine is off when the run has ended.
+ * Writes images itself: the machine boots a rescue system from a server on this host, which writes the image
+ * and reports the digest of what it reads back. The server is a detached run. When the run has ended, the
+ * machine is off.
  */
 export class NetworkImager {
   readonly #options: NetworkImagerOptions;
@@ -44,11 +45,11 @@ export class NetworkImager {
     return found.image === undefined ? found : { is: 'yes' };
   }
 
-  /** There is no other place from which an image could come. */
+  /** Images have no other source. */
   async retrieve({ providerImage }: ImageInput): Promise<Outcome> {
     return {
       answer: 'not done',
-      why: `there is no image ${providerImage} in ${this.#options.imaging.images}`,
+      why: `image ${providerImage} does not exist in ${this.#options.imaging.images}`,
     };
   }
 
@@ -73,7 +74,7 @@ export class NetworkImager {
     if (mac === undefined)
       throw new PluginError(
         'Invalid',
-        `machine ${name} has no mac, the address of the interface that it boots from; add it to heddle.yaml, or its inventory`,
+        `machine ${name} has no mac, the address of its boot interface; add it in heddle.yaml or its inventory`,
       );
     const order: ImagingOrder = {
       images: imaging.images,

@@ -11,7 +11,7 @@ import { childEnvironment } from '../../../config/child-environment.js';
 import { readQcow2, type Qcow2 } from '../../provider-base/qcow2.js';
 import type { ImageFile } from './image-folder.js';
 
-/** What is written to the disk, byte for byte. */
+/** The content written to the disk, byte for byte. */
 export interface RawImage {
   readonly file: string;
   readonly bytes: number;
@@ -23,8 +23,8 @@ const sector = 512;
 const progressMs = 5_000;
 
 /**
- * The image as a raw file: the stored file itself, or a copy at `copy`. A file NAME.sha256 beside the stored one, as
- * sha256sum writes it, must agree with it.
+ * The image as a raw file: the stored file itself, or a copy at `copy`. If a file NAME.sha256 (as sha256sum
+ * writes it) exists next to it, the checksum must match.
  * @throws Error if the image cannot be written.
  */
 export async function prepareImage(
@@ -45,7 +45,7 @@ export async function prepareImage(
 }
 
 /**
- * Reads the image as `prepareImage` does, and keeps nothing.
+ * Reads the image like `prepareImage` without keeping a copy.
  * @throws Error if the image cannot be written.
  */
 export async function verifyImage(
@@ -69,20 +69,20 @@ export async function verifyImage(
   if (format === 'qcow2') await readAll(file, paced(progress, everyMs), signal);
 }
 
-/** The digest of the stored file, if it was read for its checksum or because it is what is written. */
+/** The digest of the stored file, if it was read for its checksum or is written unchanged. */
 async function checkStored({ file, format }: ImageFile, report: Report): Promise<string | undefined> {
   if (format === 'raw') refuseOtherFormat(file, await firstBytes(file));
   const expected = await readExpected(file);
   const stored =
     expected === undefined && format !== 'raw' ? undefined : await digest(file, 'stored image', report);
   if (expected !== undefined && stored !== expected)
-    throw new Error(`${file} has the SHA-256 ${stored}, and ${file}.sha256 says ${expected}`);
+    throw new Error(`${file} has the SHA-256 ${stored}, but ${file}.sha256 contains ${expected}`);
   return stored;
 }
 
 function requireSectors(file: string, bytes: number): void {
   if (bytes === 0 || bytes % sector !== 0)
-    throw new Error(`${file} has ${bytes} bytes, which is not a disk of whole sectors`);
+    throw new Error(`${file} has ${bytes} bytes, which is not a multiple of the sector size`);
 }
 
 async function readExpected(file: string): Promise<string | undefined> {
@@ -92,11 +92,11 @@ async function readExpected(file: string): Promise<string | undefined> {
   });
   if (written === undefined) return undefined;
   const found = /^([0-9a-fA-F]{64})\b/.exec(written)?.[1];
-  if (found === undefined) throw new Error(`${file}.sha256 has no SHA-256 at its beginning`);
+  if (found === undefined) throw new Error(`${file}.sha256 does not begin with a SHA-256`);
   return found.toLowerCase();
 }
 
-/** How files begin that hold a disk in another form. No disk begins so. */
+/** First bytes of files with a disk in another format. No raw disk begins with them. */
 const otherFormats: Readonly<Record<string, readonly string[]>> = {
   'a qcow2 image': ['QFI\u00fb'],
   'an image of format vmdk': ['KDMV', 'COWD', '# Disk DescriptorFile'],
@@ -112,7 +112,8 @@ const otherFormats: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Images are often named .img whatever they are. Written as it is, such a file would replace the old system by none.
+ * Files named .img often have another format. Written unchanged, such a file would leave the machine without
+ * a system.
  * @throws Error
  */
 function refuseOtherFormat(what: string, head: Buffer): void {
@@ -120,7 +121,7 @@ function refuseOtherFormat(what: string, head: Buffer): void {
   const other = Object.keys(otherFormats).find((name) =>
     otherFormats[name]?.some((start) => text.startsWith(start)),
   );
-  if (other !== undefined) throw new Error(`${what} is ${other}, and its name promises the disk itself`);
+  if (other !== undefined) throw new Error(`${what} is ${other}, but its name says that it is a raw disk`);
 }
 
 async function firstBytes(file: string): Promise<Buffer> {
@@ -155,7 +156,7 @@ async function digest(file: string, what: string, report: Report): Promise<strin
   return hash.digest('hex');
 }
 
-/** Returns how many bytes it was. */
+/** Returns the number of bytes. */
 async function unpack(file: string, target: Writable, report: Report): Promise<number> {
   let written = 0;
   async function* counted(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
@@ -180,7 +181,9 @@ async function convert(file: string, copy: string, report: Report): Promise<void
   await qemuImg(['convert', '-p', '-f', 'qcow2', '-O', 'raw', file, copy], { listen });
 }
 
-/** `check` reads the tables and how long the file is, the conversion all that the tables refer to. */
+/**
+ * `check` reads the tables and the file's length; the conversion reads everything that the tables refer to.
+ */
 async function readAll(file: string, report: Report, signal: AbortSignal): Promise<void> {
   const { capacity } = await refuseOtherFiles(file);
   requireSectors(file, capacity);
@@ -195,15 +198,15 @@ async function readAll(file: string, report: Report, signal: AbortSignal): Promi
 
 function percentOf(progress: (percent: string) => void): (printed: string) => void {
   return (printed) => {
-    // A quick conversion prints all of its progress at once.
+    // A fast conversion prints all of its progress at once.
     const percent = [...printed.matchAll(/([\d.]+)\/100%/g)].at(-1)?.[1];
     if (percent !== undefined) progress(percent);
   };
 }
 
 /**
- * An image with a backing file or an external data file would read any file of this host, so it is refused before
- * qemu-img opens it.
+ * An image with a backing file or an external data file could read any file of this host, so it is rejected
+ * before qemu-img opens it.
  * @throws Error
  */
 async function refuseOtherFiles(file: string): Promise<Qcow2> {
@@ -211,21 +214,20 @@ async function refuseOtherFiles(file: string): Promise<Qcow2> {
   const header = await readQcow2(file);
   if (header === undefined) throw new Error(`${name} is not an image of format qcow2`);
   const { version, backing, hasDataFile } = header;
-  if (version !== 2 && version !== 3)
-    throw new Error(`${name} has version ${version} of qcow2, which is unknown`);
-  if (backing !== undefined) throw new Error(`${name} needs another file, ${backing}`);
-  if (hasDataFile) throw new Error(`${name} needs another file, which has its data`);
+  if (version !== 2 && version !== 3) throw new Error(`${name} has the unsupported qcow2 version ${version}`);
+  if (backing !== undefined) throw new Error(`${name} requires another file, ${backing}`);
+  if (hasDataFile) throw new Error(`${name} requires an external data file`);
   return header;
 }
 
 interface QemuImgOptions {
   readonly listen?: (printed: string) => void;
   readonly signal?: AbortSignal;
-  /** Blocks that nothing uses are no error. */
+  /** Unused blocks are not an error. */
   readonly leaks?: true;
 }
 
-/** How `qemu-img check` ends if blocks are lost and nothing else is wrong. */
+/** Exit code of `qemu-img check` if the only fault is leaked blocks. */
 const leaksCode = 3;
 
 async function qemuImg(words: readonly string[], { listen, signal, leaks }: QemuImgOptions): Promise<void> {

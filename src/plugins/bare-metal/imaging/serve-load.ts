@@ -9,9 +9,9 @@ import { ImageServer, type ImagingEnd } from './image-server.js';
 import { runFiles, type ImagingOrder } from './imaging-order.js';
 import { prepareImage } from './prepare-image.js';
 
-/** No caller waits for an answer after that. */
+/** Maximum duration; no caller waits longer. */
 const limitMs = activityTable.LOAD.attemptMs;
-/** A machine that was heard, and is silent for so long, does not go on. */
+/** A machine that is silent for this time after its last request has stopped. */
 const silentMs = 5 * 60_000;
 const pollMs = 500;
 /** A load without progress is ended, and a machine may take longer than that to boot. */
@@ -23,11 +23,11 @@ interface LoadRun {
   /** The directory of the run. */
   readonly directory: string;
   readonly progress: (text: string) => void;
-  /** How often a wait is reported, in ms. */
+  /** Interval between reports while waiting, in ms. */
   readonly waitShownMs?: number;
 }
 
-/** Serves one load until its end is known; the unpacked image is gone then. */
+/** Serves one load until its outcome is known, and then deletes the unpacked image. */
 export async function serveLoad(order: ImagingOrder, run: LoadRun): Promise<LoadEnd> {
   let server: ImageServer | undefined;
   try {
@@ -67,7 +67,7 @@ async function serve(server: ImageServer, order: ImagingOrder, run: LoadRun): Pr
     run.progress(`serves ${mac} at ${listen}`);
     const end = await Promise.race([server.ended, loseMachine(server, order, run)]);
     server.stop();
-    // The machine gets its last answer.
+    // Send the machine its last answer.
     await pause(1_000);
     return end.is === 'done' ? await seeMachine(server, end, order, run) : end;
   } finally {
@@ -78,8 +78,9 @@ async function serve(server: ImageServer, order: ImagingOrder, run: LoadRun): Pr
 }
 
 /**
- * A host that reports success may be another than the machine, which would ask for its boot script later. The machine has
- * come to the end of its rescue system when it is off; one that cannot switch itself off has had time to ask.
+ * The host that reports success may not be the machine, which would then request its boot script later. A
+ * machine that is off has completed its rescue system; one that cannot switch itself off has had time to
+ * request the script.
  */
 async function seeMachine(
   server: ImageServer,
@@ -100,11 +101,11 @@ async function seeMachine(
   if (server.doubt === undefined) return end;
   return {
     is: 'broken',
-    why: `that the image is on the disk was reported, and not certainly by the machine: ${server.doubt}; see that no other host uses its address`,
+    why: `a host reported that the image is on the disk, but it may not be the machine: ${server.doubt}; make sure that no other host uses its address`,
   };
 }
 
-/** Resolves when the machine did not boot, or went silent. */
+/** Resolves if the machine did not boot or became silent. */
 async function loseMachine(
   server: ImageServer,
   order: ImagingOrder,
@@ -134,14 +135,14 @@ function describeLoss(
   { listen, mac }: ImagingOrder,
   minutes: number,
 ): LoadEnd {
-  if (hasServed) return { is: 'lost', why: `the rescue system was not heard for ${minutes} minutes` };
+  if (hasServed) return { is: 'lost', why: `the rescue system was silent for ${minutes} minutes` };
   if (stage === 'nothing')
     return {
       is: 'unwritten',
-      why: `the machine did not boot from the network: nothing asked for http://${listen}/boot/${mac} in ${minutes} minutes. Check its mac, its boot settings and the DHCP server`,
+      why: `the machine did not boot from the network: no request for http://${listen}/boot/${mac} in ${minutes} minutes. Check its mac, its boot settings and the DHCP server`,
     };
   return {
     is: 'unwritten',
-    why: `the machine got its boot script, and its rescue system did not go on in ${minutes} minutes: look at its console; the rescue system may lack a driver of its network interface`,
+    why: `the machine got its boot script, but its rescue system did not continue within ${minutes} minutes: check its console; the rescue system may lack a driver for its network interface`,
   };
 }

@@ -361,7 +361,10 @@ async function loadSdk(): Promise<Sdk> {
 
 function part<Value>(value: Value | undefined, what: string, name: string): Value {
   if (value !== undefined) return value;
-  throw new PluginError('Retryable', `${what} gave an answer without its ${name}. Is the endpoint EC2's?`);
+  throw new PluginError(
+    'Retryable',
+    `${what} returned a response without ${name}. Is the endpoint an EC2 endpoint?`,
+  );
 }
 
 const absent = [

@@ -60,7 +60,7 @@ export class AwsProvider
       const what = `RunInstances (flavor ${input.flavor}, image ${input.image}, ${SubnetId ?? zone ?? 'any zone'})`;
       const instance = await ec2.runInstance(request, what);
       if (hasEnded(machineOf(instance, fields))) throw deleted('Invalid', input.key, instance);
-      this.log.info(`instance ${instance.InstanceId ?? ''} is on its way`, {
+      this.log.info(`instance ${instance.InstanceId ?? ''} is being created`, {
         providerid: instance.InstanceId ?? '',
       });
       return { result: created(instance, fields) };
@@ -72,7 +72,7 @@ export class AwsProvider
       const instance =
         providerid === undefined ? (await withKey(ec2, key))[0] : await ec2.describeOne(providerid);
       if (instance === undefined)
-        throw new PluginError('NotReady', `instance ${providerid ?? `of key ${key}`} is not seen at EC2`, {
+        throw new PluginError('NotReady', `instance ${providerid ?? `of key ${key}`} is not visible at EC2`, {
           retryAfterMs: bootingMs,
         });
       const machine = machineOf(instance, fields);
@@ -160,8 +160,8 @@ export class AwsProvider
       const place = zones === undefined ? `region ${region}` : zones.join(', ');
       return {
         refused: {
-          flavor: type === false ? `EC2 has no such instance type in ${place}` : undefined,
-          image: found === false ? `EC2 shows no such image in region ${region}` : undefined,
+          flavor: type === false ? `EC2 does not have this instance type in ${place}` : undefined,
+          image: found === false ? `EC2 does not have this image in region ${region}` : undefined,
         },
       };
     });

@@ -63,13 +63,13 @@ const kinds: Readonly<Partial<Record<FailureKind, readonly string[]>>> = {
 };
 
 const remedies: Readonly<Partial<Record<string, string>>> = {
-  Capacity: 'Name other zones, subnets or hardware as alternatives in the cluster file.',
-  Quota: 'Ask AWS for a higher limit, or use less.',
-  Auth: "Look at the account's credentials and at the permissions that docs/providers/aws.md lists.",
+  Capacity: 'Add alternatives with other zones, subnets or hardware in the cluster file.',
+  Quota: 'Request a higher limit from AWS, or use less.',
+  Auth: "Check the account's credentials and the permissions in docs/providers/aws.md.",
   IdempotentInstanceTerminated:
     'The machine of this key was terminated, and a key never gets a second one. Replace the node.',
   IdempotentParameterMismatch:
-    'An earlier CREATE of this machine asked for something else: were fields or secrets of the account changed meanwhile? Put them back, or replace the node.',
+    'An earlier CREATE of this machine had other parameters: were fields or secrets of the account changed since then? Restore them, or replace the node.',
 };
 
 /** What the SDK throws, as far as it matters here. */
@@ -100,7 +100,7 @@ export function failureOf(what: string, error: unknown): PluginError {
   const wait = Number(error.$response?.headers?.['retry-after'] ?? Number.NaN);
   const refused =
     status !== undefined && status < 300
-      ? "gave an answer that is none of EC2's"
+      ? 'returned a response that is not from EC2'
       : `was refused by EC2 (${status === undefined ? '' : `${status} `}${code})`;
   return new PluginError(
     kind,

@@ -5,12 +5,12 @@ import { port, readFields as readAccountFields, secret, text } from '../../provi
 const texts = z.array(text).min(1);
 
 const fieldsSchema = z.object({
-  region: z.string().regex(/^[a-z0-9-]{3,40}$/, { error: 'is no region, such as eu-central-1' }),
+  region: z.string().regex(/^[a-z0-9-]{3,40}$/, { error: 'must be a region, such as eu-central-1' }),
   accessKeyId: text.optional(),
   secretAccessKey: text.optional(),
   sessionToken: text.optional(),
   endpoint: z
-    .url({ protocol: /^https?$/, error: 'is no address, such as https://ec2.example.com' })
+    .url({ protocol: /^https?$/, error: 'must be a URL, such as https://ec2.example.com' })
     .optional(),
   hostKeySecret: text.optional(),
   keyName: text.optional(),
@@ -32,7 +32,7 @@ const fieldsSchema = z.object({
   spot: z.boolean().optional(),
   spotMaxPrice: z
     .string()
-    .regex(/^\d+(\.\d+)?$/, { error: 'is no price in dollars an hour, such as "0.05"' })
+    .regex(/^\d+(\.\d+)?$/, { error: 'must be a price in dollars per hour, such as "0.05"' })
     .optional(),
 });
 export type AwsFields = z.output<typeof fieldsSchema>;
@@ -54,13 +54,13 @@ function conflictsOf({
   return [
     ...((accessKeyId === undefined) === (secretAccessKey === undefined)
       ? []
-      : ['accessKeyId and secretAccessKey belong together: give both or neither']),
+      : ['accessKeyId and secretAccessKey require each other: set both or neither']),
     ...(sessionToken !== undefined && accessKeyId === undefined
-      ? ['sessionToken is nothing without accessKeyId and secretAccessKey']
+      ? ['sessionToken requires accessKeyId and secretAccessKey']
       : []),
     ...(subnets !== undefined && zones !== undefined
-      ? ['a subnet lies in one zone: give subnets or zones, not both']
+      ? ['subnets and zones exclude each other, because a subnet is in one zone: set only one of them']
       : []),
-    ...(spotMaxPrice !== undefined && spot !== true ? ['spotMaxPrice is nothing without spot: true'] : []),
+    ...(spotMaxPrice !== undefined && spot !== true ? ['spotMaxPrice requires spot: true'] : []),
   ];
 }

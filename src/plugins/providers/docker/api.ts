@@ -43,7 +43,7 @@ export class DockerApi {
     const answer = await this.#send(
       call,
       (why) =>
-        `${name} got no answer at ${endpoint} (${why}). Does Docker or Podman run, and may this worker use it?`,
+        `${name} got no answer at ${endpoint} (${why}). Is Docker or Podman running, and may this worker use it?`,
     );
     const { status, headers } = answer;
     const message = errorSchema.safeParse(answer.json).data?.message.trim() ?? 'no reason given';
@@ -53,7 +53,7 @@ export class DockerApi {
     if (good && !isDocker)
       throw new PluginError(
         'Retryable',
-        `${name} was answered by something else than Docker or Podman (${status}). Is ${endpoint} the address?`,
+        `${name} was answered by something other than Docker or Podman (${status}). Is ${endpoint} the address?`,
       );
     if (good) return { ...answer, message };
     throw new PluginError(
@@ -100,7 +100,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, json: unknown, name: st
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'Invalid',
-    `${name} gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}`,
+    `${name} returned a response that this plugin does not understand: ${z.prettifyError(parsed.error)}`,
   );
 }
 

@@ -71,7 +71,7 @@ export function limitsOf(flavor: string): { readonly NanoCpus?: number; readonly
   if (cpus === undefined || Number(cpus) === 0 || Number(memory) === 0)
     throw new PluginError(
       'Invalid',
-      `the flavor ${flavor} is none of the docker provider's: write processors and memory, such as 2x1g or 0.5x512m, or any`,
+      `the flavor ${flavor} is not valid for provider docker: use processors and memory, such as 2x1g or 0.5x512m, or any`,
     );
   return {
     NanoCpus: Math.round(Number(cpus) * 1e9),

@@ -70,7 +70,7 @@ export class DockerProvider
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
     const details = await inspect(this.#api(fields), providerid ?? containerName(key));
-    if (details === undefined) throw notReady(`there is no container ${providerid ?? `of key ${key}`}`);
+    if (details === undefined) throw notReady(`container ${providerid ?? `of key ${key}`} does not exist`);
     requireOwn(details, key);
     const {
       Id: id,
@@ -82,7 +82,7 @@ export class DockerProvider
     if (state === 'stopped' && ExitCode !== 0 && ExitCode < 128) {
       throw new PluginError(
         'MachineFailed',
-        `container ${id.slice(0, 12)} ended by itself with exit code ${ExitCode}. Has its image an SSH server? Its own log tells more: docker logs ${id.slice(0, 12)}`,
+        `container ${id.slice(0, 12)} exited with code ${ExitCode}. Does its image have an SSH server? See its log: docker logs ${id.slice(0, 12)}`,
       );
     }
     if (state !== 'running') throw notReady(`container ${id.slice(0, 12)} is ${Status}`);
@@ -204,11 +204,9 @@ export class DockerProvider
         // The name is taken before the container can be seen.
         await pause(retryMs, undefined, { signal: this.signal });
       }
-      throw new PluginError(
-        'Retryable',
-        `the name ${name} is taken, and there is no container of that name`,
-        { cause: error },
-      );
+      throw new PluginError('Retryable', `the name ${name} is in use, but no container has it`, {
+        cause: error,
+      });
     }
   }
 

@@ -27,6 +27,6 @@ export function readFields(fields: JsonObject): DockerFields {
   return readAccountFields(fieldsSchema, fields, 'docker', ({ cert, key }) =>
     (cert === undefined) === (key === undefined)
       ? []
-      : ['cert and key belong together: give both or neither'],
+      : ['cert and key require each other: set both or neither'],
   );
 }

@@ -39,12 +39,12 @@ export async function uploadImage(
   if (!formats.includes(format))
     return {
       answer: 'not done',
-      why: `a daemon takes a file system as ${formats.join(', ')}, and not ${format}`,
+      why: `the daemon accepts a file system as ${formats.join(', ')}, not as ${format}`,
     };
   if (!repository.test(image.name))
     return {
       answer: 'not done',
-      why: `a daemon knows no images called ${image.name}: lower-case letters, digits and hyphens only`,
+      why: `${image.name} is not a valid image name for the daemon: use lower-case letters, digits and hyphens only`,
     };
   const repo = `localhost/heddle/${image.name}`;
   const name = `${repo}:${image.revision}`;
@@ -52,7 +52,7 @@ export async function uploadImage(
   if (known !== undefined)
     return isOurs(known, token)
       ? { answer: 'done', providerImage: name }
-      : { answer: 'not done', why: `there is an image ${name} already, and it is another's` };
+      : { answer: 'not done', why: `image ${name} already exists and belongs to another owner` };
   const id =
     (await listOf(api, token))[0] ??
     (await takeIn(
@@ -75,7 +75,7 @@ export async function requireImage(api: DockerApi, image: string): Promise<void>
   if (isName && (await find(api, image)) !== undefined) return;
   throw new PluginError(
     'Invalid',
-    'its daemon has no such image, and CREATE fetches none: docker pull it there',
+    'the daemon does not have this image, and CREATE does not pull images; run docker pull on its host',
   );
 }
 
@@ -93,7 +93,7 @@ async function takeIn(
   if (id === undefined)
     throw new PluginError(
       'Retryable',
-      `the daemon took the file and made no image of it: ${body.toString('utf8').trim().slice(-500) || 'it did not say why'}`,
+      `the daemon received the file but created no image: ${body.toString('utf8').trim().slice(-500) || 'no reason given'}`,
     );
   return id;
 }

@@ -34,7 +34,7 @@ export class ExampleApi {
       {
         signal,
         calls,
-        noAnswer: () => `${name} got no answer from ${endpoint}. Does the machine service run?`,
+        noAnswer: () => `${name} got no answer from ${endpoint}. Is the machine service running?`,
       },
     );
     const { status, json } = answer;
@@ -51,7 +51,7 @@ export class ExampleApi {
     if (parsed.success) return parsed.data;
     throw new PluginError(
       'Invalid',
-      `${name} gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}. Is ${endpoint} a machine service?`,
+      `${name} returned a response that this plugin does not understand: ${z.prettifyError(parsed.error)}. Is ${endpoint} a machine service?`,
     );
   }
 }

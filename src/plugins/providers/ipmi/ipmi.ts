@@ -24,7 +24,7 @@ import {
 import { readFru, readSensors } from './hardware.js';
 import { parseFields } from '../../provider-base/fields.js';
 
-/** What a controller says when it has no power cycle: not in this state, or not at all. */
+/** What ipmitool prints if the controller does not support a power cycle, in this state or at all. */
 const noCycle = /not supported in present state|Invalid data field|Invalid command|0xd5|0xcc|0xc1/i;
 
 /** What ipmitool prints, with -v, for a wrong password or user. */
@@ -32,21 +32,21 @@ const refusedLogin =
   /RAKP 2 HMAC is invalid|RAKP \d message indicates an error : (?:unauthorized|invalid role)[^\n]*/i;
 
 /**
- * What ipmitool prints when an answer came after its time. It then takes the late answer for one to its repetition, and
- * calls it a wrong password.
+ * What ipmitool prints if an answer arrived after its timeout. It then treats the late answer as the one to
+ * its retry, and reports a wrong password.
  */
 const lateAnswer = /no response from|Request Match NOT FOUND/i;
 
 /**
- * Pauses after a refused login, in ms; after the last of them a refusal counts. A busy controller may refuse a login with
- * the right password, and locks the account after a few.
+ * Pauses after a rejected login, in ms; a rejection after the last one is final. A busy controller may reject
+ * a login with the right password, and locks the account after a few attempts.
  */
 const refusedPauses = [1_000, 4_000] as const;
 
 /** Longest wait for one answer of a controller that answers late, in seconds. */
 const longestTimeout = 20;
 
-/** Real machines whose management controllers speak IPMI 2.0 over the network, by the program ipmitool. */
+/** Physical machines with IPMI 2.0 management controllers, through ipmitool. */
 export class IpmiProvider extends RealMachines implements CanOpenConsole {
   protected override power(machine: RealMachine): PowerDriver {
     const command = async (...words: readonly string[]): Promise<CommandResult> => {
@@ -69,7 +69,7 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
     return this.bootOnceOf(machine, target === 'disk' ? 'disk' : 'pxe');
   }
 
-  /** ipmitool's words are those of `BootDevice`. */
+  /** ipmitool uses the same names as `BootDevice`. */
   override async bootOnceOf(machine: RealMachine, device: BootDevice): Promise<Outcome> {
     // Without this, controllers forget it after 60 seconds (IPMI 2.0, boot option 3). Some refuse it.
     await this.#ask(machine, ['raw', '0x00', '0x08', '0x03', '0x08']);
@@ -83,11 +83,11 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
     return ipmitool(parseFields(ipmiSchema, bmc, `bmc of machine ${name}`), ['sol', 'activate']);
   }
 
-  /** A controller may have neither an inventory nor sensors, and list no devices but the first. */
+  /** A controller may have neither an inventory nor sensors, and may list only the first device. */
   override async hardwareOf(machine: RealMachine): Promise<Hardware> {
     const { power, why } = await this.#readPower(machine);
     if (power === 'unknown')
-      throw new PluginError('Retryable', why ?? `the controller of ${machine.name} does not say`);
+      throw new PluginError('Retryable', why ?? `the controller of ${machine.name} gave no reason`);
     const print = async (...words: readonly string[]): Promise<string> =>
       (await this.#run(machine, words, {})).printed;
     const found = readFru(await print('fru', 'print'));
@@ -110,8 +110,9 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
   }
 
   /**
-   * Tells a refused login from silence and from a late answer. A late answer is waited for longer at the next login.
-   * @throws PluginError Auth if the controller refuses the credentials.
+   * Distinguishes a rejected login from silence and from a late answer. After a late answer the next login
+   * waits longer.
+   * @throws PluginError Auth if the controller rejects the credentials.
    */
   async #ask(machine: RealMachine, words: readonly string[]): Promise<Answer> {
     const login = loginOf(machine);
@@ -128,7 +129,7 @@ export class IpmiProvider extends RealMachines implements CanOpenConsole {
       if (pauseMs === undefined && isLate) return answer;
       if (pauseMs === undefined)
         throw login.refused(
-          `the controller of ${machine.name} refused the login ${refusedPauses.length + 1} times: ${refused}; check its user and password in heddle.yaml`,
+          `the controller of ${machine.name} rejected the login ${refusedPauses.length + 1} times: ${refused}; check its user and password in heddle.yaml`,
         );
       if (isLate) timeoutFactor *= 2;
       else await pause(pauseMs, undefined, { signal: this.signal });

@@ -21,7 +21,7 @@ KINDS = [
 def make_host_key(secret, key):
     """Public and private half, derived from the account's secret and the machine's key: every attempt has the same."""
     if len(secret) < SHORTEST_SECRET:
-        raise Failure("Invalid", f"hostKeySecret is too short: give at least {SHORTEST_SECRET} random characters, such as: openssl rand -hex 32")
+        raise Failure("Invalid", f"hostKeySecret is too short: it must have at least {SHORTEST_SECRET} random characters, such as the output of: openssl rand -hex 32")
     # HKDF (RFC 5869) with the salt and the info that src/plugins/cloud-init uses.
     pseudo_random_key = hmac.digest(b"heddle host key", secret.encode(), "sha256")
     seed = hmac.digest(pseudo_random_key, key.encode() + b"\x01", "sha256")
@@ -91,14 +91,14 @@ def make_user_data(hostname, host_key, public_keys, own):
     text = ours if own is None or own.strip() == "" else joined(ours, own)
     size = len(text.encode())
     if size > MOST_BYTES:
-        raise Failure("Invalid", f"the user data has {size} bytes with Heddle's part, and clouds take {MOST_BYTES}; move what is in userData into a service's script")
+        raise Failure("Invalid", f"the user data has {size} bytes including Heddle's part, but the limit is {MOST_BYTES}; move parts of userData into a service's script")
     return text
 
 
 def joined(ours, own):
     kind = next((kind for first, kind in KINDS if re.match(first, own)), None)
     if kind is None:
-        raise Failure("Invalid", "userData must begin with #cloud-config, #!, #cloud-boothook or #include, as cloud-init wants it")
+        raise Failure("Invalid", "userData must begin with #cloud-config, #!, #cloud-boothook or #include, which cloud-init requires")
     boundary = "heddle-" + hashlib.sha256((ours + own).encode()).hexdigest()[:24]
 
     # Lists and maps of both parts are joined; where both set the same, ours stays.

@@ -35,7 +35,7 @@ export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Pr
   const existing = await volumes.find(target);
   if (state === 'done')
     return existing === undefined
-      ? { answer: 'not done', why: `the image ${target} was made, and is gone again` }
+      ? { answer: 'not done', why: `image ${target} was created and then deleted` }
       : { answer: 'done' };
   if (existing !== undefined && state === undefined) return refuseExisting(target);
   if (existing !== undefined) {
@@ -117,5 +117,5 @@ async function reportSize(
 }
 
 export function refuseExisting(target: string): Outcome {
-  return { answer: 'not done', why: `there is a volume ${target} already, and nothing is written over it` };
+  return { answer: 'not done', why: `volume ${target} already exists and is not overwritten` };
 }

@@ -10,12 +10,12 @@ import {
 } from '../../provider-base/fields.js';
 
 /** Names in virsh commands and in XML, so without quotes, blanks and markup. */
-const name = z.string().regex(/^[\w.][\w.+:@-]*$/, { error: 'letters, digits and ._+:@- alone' });
+const name = z.string().regex(/^[\w.][\w.+:@-]*$/, { error: 'must consist of letters, digits and ._+:@-' });
 
 const fieldsSchema = z.object({
   uri: z
     .string()
-    .regex(/^[a-z][a-z+]*:\/\/\S*$/, { error: 'a URI such as qemu:///system' })
+    .regex(/^[a-z][a-z+]*:\/\/\S*$/, { error: 'must be a URI, such as qemu:///system' })
     .default('qemu:///system'),
   program: text.default('virsh'),
   pool: name.default('default'),
@@ -44,7 +44,7 @@ export function readFields(fields: JsonObject): LibvirtFields {
   return readAccountFields(fieldsSchema, fields, 'libvirt', ({ cloudInit, ...seed }) =>
     !cloudInit &&
     (seed.hostKeySecret !== undefined || seed.publicKeys.length > 0 || seed.userData !== undefined)
-      ? ['hostKeySecret, publicKeys and userData need cloudInit: true']
+      ? ['hostKeySecret, publicKeys and userData require cloudInit: true']
       : [],
   );
 }
@@ -54,14 +54,14 @@ export function readImage(image: string): string {
   if (name.safeParse(image).success) return image;
   throw new PluginError(
     'Invalid',
-    `the image ${JSON.stringify(image)} is no name of a volume: letters, digits and ._+:@- alone`,
+    `the image ${JSON.stringify(image)} is not a valid volume name: use letters, digits and ._+:@- only`,
   );
 }
 
 export interface Size {
   readonly cpus: number;
   readonly memoryMb: number;
-  /** In bytes; that of the base volume unless given. */
+  /** Disk size in bytes. Default: the size of the base volume. */
   readonly disk?: number;
 }
 
@@ -72,7 +72,7 @@ export function readFlavor(flavor: string): Size {
   if (unit === undefined)
     throw new PluginError(
       'Invalid',
-      `the flavor ${flavor} is none of the libvirt provider's: write processors, memory and maybe the disk, such as 2x4g, 1x512m or 2x4gx40g`,
+      `the flavor ${flavor} is not valid for provider libvirt: use processors, memory and optionally the disk, such as 2x4g, 1x512m or 2x4gx40g`,
     );
   return {
     cpus: Number(cpus),

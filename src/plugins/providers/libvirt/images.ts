@@ -25,13 +25,13 @@ export interface LibvirtAccount {
   readonly volumes: Volumes;
 }
 
-const noSuchDomain: Outcome = { answer: 'not done', why: 'libvirt has no domain of this machine' };
+const noSuchDomain: Outcome = { answer: 'not done', why: 'libvirt does not have a domain for this machine' };
 
 export async function imageExists({ volumes }: LibvirtAccount, providerImage: string): Promise<Knowledge> {
   const image = readImage(providerImage);
   if ((await volumes.find(image)) === undefined) return { is: 'no' };
   return (await volumes.isBeingMade(image))
-    ? { is: 'unknown', why: `the image ${image} is still being made` }
+    ? { is: 'unknown', why: `image ${image} is still being created` }
     : { is: 'yes' };
 }
 
@@ -39,7 +39,7 @@ export async function imageExists({ volumes }: LibvirtAccount, providerImage: st
 export async function imageSize({ volumes }: LibvirtAccount, providerImage: string): Promise<SizeReading> {
   const volume = await volumes.find(readImage(providerImage));
   return volume === undefined
-    ? { why: `there is no image ${providerImage}` }
+    ? { why: `image ${providerImage} does not exist` }
     : { sizeMb: Math.ceil(volume.allocated / 2 ** 20) };
 }
 
@@ -60,7 +60,7 @@ export async function loadImage(
     if ((await account.volumes.find(image)) === undefined)
       throw new PluginError(
         'ImageUnusable',
-        `the image ${image} is no volume of the storage pool ${account.fields.pool}`,
+        `image ${image} is not a volume of storage pool ${account.fields.pool}`,
       );
     progress(`makes a disk of image ${image}`);
     await switchDisk(account, domain, image, identity);
@@ -147,7 +147,7 @@ export async function captureImage(
   const { disk: name } = domain;
   const disk = name === undefined ? undefined : await volumes.find(name);
   if (name === undefined || disk === undefined)
-    return { answer: 'not done', why: `the machine's disk is no volume of the storage pool ${fields.pool}` };
+    return { answer: 'not done', why: `the machine's disk is not a volume of storage pool ${fields.pool}` };
   const copy: Copy = {
     domain,
     token,
@@ -181,7 +181,7 @@ export async function retrieveImage(
   if (domain === undefined) return noSuchDomain;
   if (stateOfCopy(domain, { token, target }) === undefined && (await volumes.find(target)) !== undefined) {
     if (await volumes.isBeingMade(target))
-      throw new PluginError('NotReady', `the image ${target} is still being made`);
+      throw new PluginError('NotReady', `image ${target} is still being created`);
     return { answer: 'done' };
   }
   const { libraries } = fields;
@@ -200,10 +200,10 @@ export async function retrieveImage(
     return copyVolume(virsh, volumes, { domain, token, target, progress, from });
   }
   if (unfinished !== undefined)
-    throw new PluginError('NotReady', `the image ${target} is still being made in library ${unfinished}`);
+    throw new PluginError('NotReady', `image ${target} is still being created in library ${unfinished}`);
   const why =
     libraries.length === 0
-      ? 'the account names no libraries to copy it from'
+      ? 'the account has no libraries to copy it from'
       : `none of the libraries ${libraries.join(', ')} has the image ${target}`;
   return { answer: 'not done', why };
 }

@@ -135,7 +135,7 @@ export class LibvirtProvider
   override async confirm({ key }: MachineInput): Promise<TaskResult> {
     const { fields, virsh } = this.#open();
     const domain = await domainOf(virsh, key);
-    if (domain === undefined) throw notReady(`there is no domain of key ${key}`);
+    if (domain === undefined) throw notReady(`the domain of key ${key} does not exist`);
     if (domain.state === 'failed')
       throw new PluginError(
         'MachineFailed',
@@ -156,7 +156,7 @@ export class LibvirtProvider
   override async delete({ key }: MachineInput): Promise<void> {
     const { fields, virsh, volumes } = this.#open();
     await remove(virsh, volumes, fields, identify(key));
-    if ((await domainOf(virsh, key)) !== undefined) throw notReady(`the domain of key ${key} is still there`);
+    if ((await domainOf(virsh, key)) !== undefined) throw notReady(`the domain of key ${key} still exists`);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
@@ -178,7 +178,7 @@ export class LibvirtProvider
     return isKept ? volumes.readEnd(identify(key).log, longestConsole) : undefined;
   }
 
-  /** A flavor follows a form, and other volumes are no images: only what is wanted is looked at. */
+  /** Flavors are only parsed and volumes need not be images, so only the requested ones are checked. */
   async offers(wanted: WantedKind): Promise<AccountOffers> {
     const { volumes } = this.#open();
     let base: Volume | undefined;
@@ -261,7 +261,7 @@ export class LibvirtProvider
   async console({ providerid = '' }: MachineInput): Promise<ConsoleCommand> {
     const { fields, virsh } = this.#open();
     const domain = await domainWithId(virsh, providerid);
-    if (domain === undefined) throw new PluginError('Invalid', `libvirt has no domain ${providerid}`);
+    if (domain === undefined) throw new PluginError('Invalid', `libvirt does not have domain ${providerid}`);
     return { command: [fields.program, '--connect', fields.uri, 'console', domain.uuid] };
   }
 
@@ -276,7 +276,7 @@ export class LibvirtProvider
       if (address === undefined)
         throw new PluginError(
           'Invalid',
-          `addressFrom is fixed, and the field addresses has none for ${nodeId}`,
+          `addressFrom is fixed, but the field addresses has no address of ${nodeId}`,
         );
       return address;
     }
@@ -292,7 +292,8 @@ export class LibvirtProvider
   async #power({ key }: MachineInput): Promise<PowerDriver> {
     const { fields, virsh } = this.#open();
     const domain = await domainOf(virsh, key);
-    if (domain === undefined) throw new PluginError('Invalid', `libvirt has no domain of key ${key}`);
+    if (domain === undefined)
+      throw new PluginError('Invalid', `libvirt does not have a domain of key ${key}`);
     return powerDriverOf(virsh, domain.uuid, fields);
   }
 

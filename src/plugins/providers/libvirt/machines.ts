@@ -82,7 +82,7 @@ export async function readDomains(
     .map((line) => line.split(/\s+/));
   const strange = rows.find(([uuid = '']) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid));
   if (strange !== undefined)
-    throw new PluginError('Retryable', 'virsh answers `list` with something else than ids and names');
+    throw new PluginError('Retryable', 'virsh list printed something other than ids and names');
   const uuids = rows.flatMap(([uuid = '', name = '']) => (isWanted({ uuid, name }) ? [uuid] : []));
   return uuids.length === 0 ? [] : describe(virsh, uuids);
 }
@@ -105,7 +105,7 @@ async function describe(virsh: Virsh, uuids: readonly string[]): Promise<readonl
     const [xml = '', stateText = ''] = parts.slice(index * 2, index * 2 + 2).map((part) => part.trim());
     if (xml === '' || stateText === '') {
       if (errors.length > 0) return [];
-      throw new PluginError('Retryable', `virsh tells nothing of domain ${uuid}`);
+      throw new PluginError('Retryable', `virsh reports nothing about domain ${uuid}`);
     }
     return [{ uuid, xml: parseXml(xml), stateText }];
   });

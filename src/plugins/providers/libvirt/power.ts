@@ -36,7 +36,7 @@ export function powerDriverOf(virsh: Virsh, uuid: string, fields: LibvirtFields)
 async function readPower(virsh: Virsh, uuid: string): Promise<PowerReading> {
   const { stdout, ok } = await virsh.run(['domstate', uuid], { also: noDomain });
   const state = stdout.trim();
-  if (!ok) return { power: 'unknown', why: 'libvirt has no such domain' };
+  if (!ok) return { power: 'unknown', why: 'the domain does not exist in libvirt' };
   if (onStates.includes(state)) return { power: 'on' };
   return state === 'shut off'
     ? { power: 'off' }

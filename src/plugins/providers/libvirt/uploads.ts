@@ -91,9 +91,9 @@ export async function downloadImage(
   const image = readImage(providerImage);
   const volume = await volumes.base(image);
   if (volume.format !== format)
-    return { answer: 'not done', why: `the image ${image} is ${volume.format}, and not ${format}` };
+    return { answer: 'not done', why: `image ${image} is ${volume.format}, not ${format}` };
   if (volume.backing !== undefined)
-    return { answer: 'not done', why: `the image ${image} is a layer on ${volume.backing}, and not whole` };
+    return { answer: 'not done', why: `image ${image} is incomplete: it is a layer on ${volume.backing}` };
   await volumes.read(image, (content) =>
     pipeline(withProgress(content, 'fetched', progress), createWriteStream(file, { mode: 0o600 })),
   );
@@ -130,7 +130,7 @@ async function send(
   await volumes.make(part.name, { ...part, format, content });
   if (await isSent()) return;
   await volumes.delete(part.name);
-  throw new PluginError('Retryable', `what libvirt stored of ${file} differs from it`);
+  throw new PluginError('Retryable', `libvirt stored content that differs from ${file}`);
 }
 
 /**
@@ -141,11 +141,10 @@ async function readDisk(
   file: string,
   format: string,
 ): Promise<{ readonly capacity: number } | { readonly why: string }> {
-  if (format !== 'qcow2' && format !== 'raw')
-    return { why: `libvirt takes qcow2 and raw, and not ${format}` };
+  if (format !== 'qcow2' && format !== 'raw') return { why: `libvirt accepts qcow2 and raw, not ${format}` };
   const header = await readQcow2(file);
   if ((header !== undefined) !== (format === 'qcow2'))
-    return { why: `${file} is ${header === undefined ? 'no qcow2' : 'qcow2'}` };
+    return { why: `${file} is ${header === undefined ? 'not qcow2' : 'qcow2'}` };
   if (header === undefined) return { capacity: (await stat(file)).size };
   if (header.backing !== undefined) return { why: `${file} is a layer on another file` };
   if (header.hasDataFile) return { why: `${file} has its data in another file` };
@@ -153,5 +152,5 @@ async function readDisk(
 }
 
 function isAnothers(image: string): Outcome {
-  return { answer: 'not done', why: `there is an image ${image} already, and it is another's` };
+  return { answer: 'not done', why: `image ${image} already exists and belongs to another owner` };
 }

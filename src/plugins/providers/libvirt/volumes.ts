@@ -54,7 +54,7 @@ export class Volumes {
       capacity < 0 ||
       !Number.isSafeInteger(allocated)
     ) {
-      throw new PluginError('Retryable', `virsh tells neither path, format nor size of the volume ${name}`);
+      throw new PluginError('Retryable', `virsh reports neither path, format nor size of volume ${name}`);
     }
     const backing = textAt(xml, 'backingStore', 'path');
     const isFile = xml.attributes['type'] === 'file';
@@ -65,9 +65,9 @@ export class Volumes {
   async base(image: string): Promise<Volume> {
     const volume = await this.find(image);
     if (volume === undefined)
-      throw new PluginError('Invalid', `the image ${image} is no volume of the storage pool ${this.#pool}`);
+      throw new PluginError('Invalid', `image ${image} is not a volume of storage pool ${this.#pool}`);
     if (await this.isBeingMade(image))
-      throw new PluginError('NotReady', `the image ${image} is still being made`);
+      throw new PluginError('NotReady', `image ${image} is still being created`);
     return volume;
   }
 
@@ -113,7 +113,7 @@ export class Volumes {
     const { ok } = await this.#make(
       `<volume><name>${name}</name><capacity unit='bytes'>${capacity}</capacity><allocation unit='bytes'>0</allocation><target><format type='${format}'/></target></volume>\n`,
     );
-    if (!ok) throw new PluginError('Retryable', `another process makes the volume ${name} now`);
+    if (!ok) throw new PluginError('Retryable', `another process is creating volume ${name}`);
     await this.#virsh.run(['vol-upload', '--pool', this.#pool, name, '/dev/stdin'], { input: content });
   }
 

@@ -151,7 +151,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, body: unknown, call: Ca
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'Invalid',
-    `${nameOf(call)} of the machine service gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}. Do their versions fit?`,
+    `${nameOf(call)} of the machine service returned a response that this plugin does not understand: ${z.prettifyError(parsed.error)}. Are their versions compatible?`,
     { cause: parsed.error },
   );
 }

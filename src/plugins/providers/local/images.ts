@@ -20,7 +20,7 @@ export async function uploadImage(
   { providerImage, token, file, format, bytes = 0, tags = {}, progress }: ImageFileInput,
 ): Promise<Outcome> {
   if (!formats.includes(format))
-    return { answer: 'not done', why: `the machine service takes ${formats.join(', ')}, and not ${format}` };
+    return { answer: 'not done', why: `the machine service accepts ${formats.join(', ')}, not ${format}` };
   const query = new URLSearchParams([
     ['token', token],
     ['gzip', String(format !== 'tar')],
@@ -48,8 +48,7 @@ export async function downloadImage(
   { providerImage, file, format, progress }: ImageFileInput,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  if (format !== 'tar')
-    return { answer: 'not done', why: `the machine service gives tar, and not ${format}` };
+  if (format !== 'tar') return { answer: 'not done', why: `the machine service provides tar, not ${format}` };
   const receive = async (content: Readable): Promise<void> => {
     try {
       await pipeline(

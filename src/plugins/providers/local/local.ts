@@ -84,7 +84,7 @@ export class LocalProvider
         'Invalid',
         `The machine of key ${key}, ${created.id}, was deleted; a key never gets a second machine.`,
       );
-    this.log.info(`machine ${created.id} is on its way`, { providerid: created.id });
+    this.log.info(`machine ${created.id} is being created`, { providerid: created.id });
     return {
       result: {
         providerid: created.id,
@@ -101,7 +101,7 @@ export class LocalProvider
         'MachineFailed',
         `Machine ${id} was deleted at the machine service. Replace the node.`,
       );
-    if (!answer.found) throw notReady(`Machine ${id} is not seen at the machine service yet.`);
+    if (!answer.found) throw notReady(`Machine ${id} is not visible at the machine service yet.`);
     const machine = answer.body;
     if (machine.state === 'failed')
       throw new PluginError(
@@ -249,7 +249,8 @@ export class LocalProvider
 
   async #idOf(key: string): Promise<string> {
     const [machine] = await this.#withKey(key);
-    if (machine === undefined) throw notReady(`No machine of key ${key} is seen at the machine service yet.`);
+    if (machine === undefined)
+      throw notReady(`No machine of key ${key} is visible at the machine service yet.`);
     return machine.id;
   }
 

@@ -39,7 +39,8 @@ export class LocalVerbs {
 
   async powerStatus(): Promise<PowerReading> {
     const seen = await this.#look();
-    if (seen === undefined) return { power: 'unknown', why: 'the machine service has no such machine' };
+    if (seen === undefined)
+      return { power: 'unknown', why: 'the machine does not exist at the machine service' };
     if (seen.state === 'deleting') return { power: 'unknown', why: 'the machine is being deleted' };
     return { power: isOff(seen.state) ? 'off' : 'on' };
   }
@@ -69,7 +70,7 @@ export class LocalVerbs {
     const answer = await this.#api.call(imageSchema, { method: 'GET', path: imagePath(image) });
     return answer.found
       ? { sizeMb: Math.ceil(answer.body.sizeBytes / 2 ** 20) }
-      : { why: `the machine service has no image ${image}` };
+      : { why: `the machine service does not have image ${image}` };
   }
 
   /** The same token means the same job: a repeated call only waits for it. */
@@ -84,21 +85,21 @@ export class LocalVerbs {
       body: { image: providerImage, token, tag: tag.length === 0 ? undefined : tag },
     });
     if (!begun.found && kind === 'load' && (await this.imageExists(providerImage)).is === 'no')
-      throw new PluginError('ImageUnusable', `the machine service has no image ${providerImage}`);
+      throw new PluginError('ImageUnusable', `the machine service does not have image ${providerImage}`);
     if (!begun.found)
       return {
         answer: 'not done',
-        why: `the machine service has no such machine, or no image ${providerImage}`,
+        why: `the machine service does not have this machine, or does not have image ${providerImage}`,
       };
     for (;;) {
       const answer = await this.#api.call(jobSchema, { method: 'GET', path: this.#path('/job') });
       const job = answer.found ? answer.body.job : null;
       if (job?.token !== token)
-        return { answer: 'unknown', why: `the machine service knows nothing of this ${kind} any more` };
+        return { answer: 'unknown', why: `the machine service no longer knows this ${kind}` };
       if (job.state === 'done') return { answer: 'done' };
       if (job.state === 'failed')
         return { answer: kind === 'capture' ? 'not done' : 'unknown', why: job.reason ?? 'no reason given' };
-      progress(`${kind} of ${providerImage} goes on`);
+      progress(`${kind} of ${providerImage} continues`);
       await this.#pause();
     }
   }
@@ -115,7 +116,7 @@ export class LocalVerbs {
     }
     for (; ; seen = await this.#look()) {
       if (seen === undefined || seen.state === 'deleting')
-        return { answer: 'not done', why: 'the machine service has no such machine' };
+        return { answer: 'not done', why: 'the machine does not exist at the machine service' };
       if (isThere(seen.state)) return { answer: 'done' };
       if (seen.state === 'failed') return { answer: 'not done', why: seen.reason ?? 'the machine failed' };
       await this.#pause();

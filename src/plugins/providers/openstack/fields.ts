@@ -5,7 +5,7 @@ import { port, readFields as readAccountFields, secret, text } from '../../provi
 const texts = z.array(text).min(1);
 
 const fieldsSchema = z.object({
-  authUrl: z.url({ protocol: /^https?$/, error: 'is no address, such as https://cloud.example.com:5000/v3' }),
+  authUrl: z.url({ protocol: /^https?$/, error: 'must be a URL, such as https://cloud.example.com:5000/v3' }),
   applicationCredentialId: text.optional(),
   applicationCredentialSecret: text.optional(),
   username: text.optional(),
@@ -47,8 +47,8 @@ function conflictsOf({
 }: OpenStackFields): readonly string[] {
   const isApplication = applicationCredentialId !== undefined && applicationCredentialSecret !== undefined;
   const isUser = username !== undefined && password !== undefined && project !== undefined;
-  if (isApplication && username !== undefined) return ['give an application credential or a user, not both'];
+  if (isApplication && username !== undefined) return ['set an application credential or a user, not both'];
   return isApplication || isUser
     ? []
-    : ['give applicationCredentialId and applicationCredentialSecret, or username, password and project'];
+    : ['set applicationCredentialId and applicationCredentialSecret, or username, password and project'];
 }

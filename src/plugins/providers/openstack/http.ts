@@ -42,7 +42,7 @@ export function readBody<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'Retryable',
-    `${nameOf(call)} gave an answer that is none of OpenStack's: ${z.prettifyError(parsed.error)}`,
+    `${nameOf(call)} returned a response that is not from OpenStack: ${z.prettifyError(parsed.error)}`,
   );
 }
 
@@ -74,8 +74,8 @@ function kindOf(status: number, message: string): FailureKind {
 }
 
 const remedies: Readonly<Partial<Record<FailureKind, string>>> = {
-  Auth: ". Look at the account's credentials and at the roles that docs/providers/openstack.md lists.",
-  Quota: '. Ask the cloud for a higher quota, or use less.',
+  Auth: ". Check the account's credentials and the roles in docs/providers/openstack.md.",
+  Quota: '. Request a higher quota from the cloud, or use less.',
 };
 
 /** Services answer `{<kind>: {message}}` or `{error: {message}}`, Glance `{message}`. */

@@ -46,7 +46,7 @@ export async function uploadImage(
   { image, token, file, format, bytes, tags = {}, progress }: ImageFileInput,
 ): Promise<Outcome & { readonly providerImage?: string }> {
   if (!formats.includes(format))
-    return { answer: 'not done', why: `Glance accepts ${formats.join(', ')}, and not ${format}` };
+    return { answer: 'not done', why: `Glance accepts ${formats.join(', ')}, not ${format}` };
   const found = await imagesOf(session, { [tokenName]: token });
   const complete = found.find(({ status }) => status === 'active');
   if (complete !== undefined) return { answer: 'done', providerImage: complete.id };

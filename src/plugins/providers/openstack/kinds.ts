@@ -53,7 +53,7 @@ async function findFlavor(session: Session, flavor: string): Promise<string> {
   if (found !== undefined) return found.id;
   throw new PluginError(
     'Invalid',
-    `there is no flavor ${flavor} in this project; there are ${
+    `flavor ${flavor} does not exist in this project; its flavors are ${
       flavors
         .map(({ name }) => name)
         .slice(0, 30)
@@ -69,7 +69,7 @@ async function findImage(session: Session, image: string): Promise<string> {
   if (images.length === 1) return first.id;
   throw new PluginError(
     'Invalid',
-    `${images.length} images are named ${image}: give the id of one (${images.map(({ id }) => id).join(', ')})`,
+    `${images.length} images are named ${image}: use the id of one (${images.map(({ id }) => id).join(', ')})`,
   );
 }
 
@@ -83,7 +83,10 @@ async function imagesOf(
 }
 
 function noImage(image: string): PluginError {
-  return new PluginError('Invalid', `there is no active image ${image} that this project may use`);
+  return new PluginError(
+    'Invalid',
+    `image ${image} does not exist, is not active, or is not shared with this project`,
+  );
 }
 
 const sizesSchema = z.object({

@@ -98,7 +98,7 @@ const port: Step<Subject> = {
     if (network === undefined)
       throw new PluginError(
         'Invalid',
-        'a floating address needs a network of the machine: name it in the field networks',
+        'a floating IP requires a network of the machine: set the field networks',
       );
     const made = await session.read(portSchema, 'network', {
       method: 'POST',

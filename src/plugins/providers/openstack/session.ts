@@ -103,7 +103,7 @@ export class Session {
       throw answer.status < 300
         ? new PluginError(
             'Retryable',
-            `DELETE ${path} was answered with ${answer.status}, which no service of OpenStack says`,
+            `DELETE ${path} was answered with ${answer.status}, which is not a response of OpenStack`,
           )
         : refusal(answer, sent);
     return true;
@@ -146,7 +146,7 @@ export class Session {
     const id = answer.headers['x-subject-token'];
     const expiresAt = Date.parse(token.expires_at);
     if (typeof id !== 'string' || Number.isNaN(expiresAt))
-      throw new PluginError('Retryable', `Keystone at ${authUrl} gave no token. Is that its address?`);
+      throw new PluginError('Retryable', `Keystone at ${authUrl} returned no token. Is that its address?`);
     const made = { id, expiresAt, catalog: token.catalog };
     tokens.set(keyOf(this.#fields), made);
     return made;
@@ -164,7 +164,7 @@ function isAbsence(answer: HttpResponse, call: HttpCall): undefined {
   if (!says.safeParse(answer.json).success)
     throw new PluginError(
       'Retryable',
-      `${call.method} ${new URL(call.url).pathname} was answered with a 404 that is none of OpenStack's. Is the catalogue's address right?`,
+      `${call.method} ${new URL(call.url).pathname} was answered with a 404 that is not from OpenStack. Is the address in the service catalog correct?`,
     );
   return undefined;
 }
@@ -216,13 +216,13 @@ function endpointOf(
   if (regions.length > 1)
     throw new PluginError(
       'Invalid',
-      `the catalogue of ${authUrl} has several regions (${regions.join(', ')}): name one in the field region`,
+      `the catalogue of ${authUrl} has several regions (${regions.join(', ')}): set the field region`,
     );
   const url = new URL(first.url);
   if (!gateway && !insecure && isUnprotected(first.url)) {
     throw new PluginError(
       'Invalid',
-      `the catalogue of ${authUrl} names ${url.origin} for the service ${service}, which is not encrypted: the token would be readable on the way. Have the cloud name https://, or set \`insecure: true\``,
+      `the catalogue of ${authUrl} names ${url.origin} for the service ${service}, which is not encrypted: the network could read the token. Change the catalog to https://, or set \`insecure: true\``,
     );
   }
   const given = url.pathname.replace(/\/$/, '');

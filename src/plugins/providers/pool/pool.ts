@@ -30,7 +30,7 @@ export class PoolProvider extends Provider {
   constructor(context: PluginContext) {
     super(context);
     if (context.pools === undefined)
-      throw new PluginError('Invalid', 'provider type pool needs an engine that knows the pools');
+      throw new PluginError('Invalid', 'provider type pool requires an engine with pools');
     this.pools = context.pools;
   }
 
@@ -58,7 +58,7 @@ export class PoolProvider extends Provider {
     const pool = poolOf(providerid) ?? this.namedPool();
     const request = await this.pools.request(pool, key);
     if (request === undefined)
-      throw new PluginError('Invalid', `pool ${pool} knows nothing of this node; replace it`);
+      throw new PluginError('Invalid', `pool ${pool} does not know this node; replace it`);
     this.refuseOver(pool, request);
     const [node] = request.nodes ?? [];
     if (node?.lost === true)
@@ -68,7 +68,7 @@ export class PoolProvider extends Provider {
     throw new PluginError(
       'NotReady',
       isMade
-        ? `pool ${pool} makes a node`
+        ? `pool ${pool} is creating a node`
         : `pool ${pool} has no node yet${request.waits === undefined ? '' : `: ${request.waits}`}`,
       { retryAfterMs: isMade ? makingMs : waitingMs },
     );
@@ -95,7 +95,10 @@ export class PoolProvider extends Provider {
     const pool = this.namedPool();
     const labels = await this.pools.labels(pool);
     if (labels === undefined)
-      throw new PluginError('Invalid', `there is no pool ${pool}; 'heddle pool list' shows those there are`);
+      throw new PluginError(
+        'Invalid',
+        `pool ${pool} does not exist; run 'heddle pool list' to see the existing ones`,
+      );
     return { flavors: labels };
   }
 
@@ -116,7 +119,7 @@ export class PoolProvider extends Provider {
     if (pool === undefined)
       throw new PluginError(
         'Invalid',
-        `no pool is named: write pool: NAME in the cluster's group, or give provider ${this.task.provider.name} the field pool in heddle.yaml`,
+        `no pool is set: add pool: NAME to the cluster's group, or the field pool to provider ${this.task.provider.name} in heddle.yaml`,
       );
     return pool;
   }
@@ -125,11 +128,11 @@ export class PoolProvider extends Provider {
   private refuseOver(pool: string, { state, declined = {}, waits }: RequestView): void {
     if (state === 'requested' || state === 'pending' || state === 'fulfilled') return;
     if (state !== 'failed')
-      throw new PluginError('Invalid', `the node was given back to pool ${pool} (${state}); replace it`);
+      throw new PluginError('Invalid', `the node was returned to pool ${pool} (${state}); replace it`);
     const whys = Object.entries(declined).map(([providerPool, why]) => `${providerPool}: ${why}`);
     throw new PluginError(
       'Capacity',
-      `pool ${pool} cannot serve it: ${whys.join('; ') || waits || 'for an unknown reason'}`,
+      `pool ${pool} cannot serve the request: ${whys.join('; ') || waits || 'for an unknown reason'}`,
     );
   }
 }

@@ -66,7 +66,7 @@ export async function findConsole(
   const remedy = types.includes('SSH')
     ? 'it offers one in its shell: set consoleCommand of the controller in heddle.yaml to the command that opens it'
     : 'it reports none by SSH or IPMI; enable one of them at the controller';
-  throw new PluginError('Invalid', `the controller at ${url} has no console to open: ${remedy}`);
+  throw new PluginError('Invalid', `the controller at ${url} offers no console: ${remedy}`);
 }
 
 async function readLinked<Schema extends z.ZodType>(
@@ -88,7 +88,7 @@ export function consoleCommandOf(console: SerialConsole, controller: Controller)
   if (command !== undefined && !consoleCommand.safeParse(command).success)
     throw new PluginError(
       'Invalid',
-      `the controller at ${url} names a command for its console that is no line`,
+      `the controller at ${url} reports a console command that is not a single line`,
     );
   const options = [
     'StrictHostKeyChecking=yes',

@@ -10,19 +10,19 @@ import { sendRequest, type HttpResponse } from '../../provider-base/http.js';
 export const consoleCommand = z
   .string()
   .refine((line) => unsafeText(line, { blanks: true }) === undefined, {
-    error: 'one line without quotes that does not begin with -',
+    error: 'must be one line without quotes that does not begin with -',
   });
 
 export const controllerSchema = z.strictObject({
   /** Such as https://10.0.0.7 */
   url: z.url({ protocol: /^https?$/ }),
-  /** The system's id, or its path; the only one there is unless given. */
+  /** The system's id or path. Default: the only system. */
   system: z.string().optional(),
   user: z.string().optional(),
   password: z.string().optional(),
   /** PEM of the authority that signed the controller's certificate. */
   ca: z.string().optional(),
-  /** Takes any certificate, and http:// outside of this machine. */
+  /** Accepts any certificate, and http:// to other hosts. */
   insecure: z.boolean().default(false),
   /** Of its SSH server, for consoles; otherwise that of the user's known_hosts. */
   hostKey: hostKeys.optional(),
@@ -57,7 +57,7 @@ export class RedfishHttp {
     if (!this.#controller.insecure && isUnprotected(this.#controller.url)) {
       throw new PluginError(
         'Invalid',
-        `the controller at ${base.origin} would get its password unencrypted; use https://, or set \`insecure: true\` of the controller`,
+        `the controller at ${base.origin} would receive its password unencrypted; use https://, or set \`insecure: true\` of the controller`,
       );
     }
     const { user, password } = this.#controller;

@@ -79,7 +79,7 @@ export class RedfishSystem {
     if (answer.status < 300) return this.#follow(answer);
     // Busy or broken for now; whether anything happened shows in the power.
     if (answer.status === 429 || answer.status === 503 || answer.status === 409)
-      throw new PluginError('Retryable', `${type} was put off: ${describeRefusal(answer)}`);
+      throw new PluginError('Retryable', `${type} was postponed: ${describeRefusal(answer)}`);
     return { accepted: false, why: `${type} was refused: ${describeRefusal(answer)}` };
   }
 
@@ -102,10 +102,7 @@ export class RedfishSystem {
     );
     if (answer.status === 202) {
       const { accepted } = await this.#follow(answer);
-      return {
-        answer: accepted ? 'done' : 'unknown',
-        ...(accepted ? {} : { why: 'its task did not end well' }),
-      };
+      return { answer: accepted ? 'done' : 'unknown', ...(accepted ? {} : { why: 'its task failed' }) };
     }
     if (answer.status < 300) return { answer: 'done' };
     return {
@@ -134,7 +131,10 @@ export class RedfishSystem {
     const asked = await this.#path();
     const answer = await this.#http.call('GET', asked);
     if (answer.status === 404)
-      throw new PluginError('Invalid', `the controller at ${this.#controller.url} has no system ${asked}`);
+      throw new PluginError(
+        'Invalid',
+        `system ${asked} does not exist at the controller ${this.#controller.url}`,
+      );
     if (answer.status >= 300) throw new PluginError('Retryable', `GET ${asked}: ${describeRefusal(answer)}`);
     const system = parse(systemSchema, answer, asked);
     return { system, path: system['@odata.id'] ?? asked, etag: answer.headers.etag };
@@ -152,7 +152,7 @@ export class RedfishSystem {
     if (only !== undefined && Members.length === 1) return only['@odata.id'];
     throw new PluginError(
       'Invalid',
-      `the controller at ${this.#controller.url} has ${Members.length} systems; name one in heddle.yaml: ${Members.map((member) => member['@odata.id']).join(', ')}`,
+      `the controller at ${this.#controller.url} has ${Members.length} systems; set one in heddle.yaml: ${Members.map((member) => member['@odata.id']).join(', ')}`,
     );
   }
 
@@ -187,7 +187,7 @@ function parse<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'Retryable',
-    `GET ${what} gave an answer that is not Redfish: ${parsed.error.issues
+    `GET ${what} returned a response that is not Redfish: ${parsed.error.issues
       .slice(0, 3)
       .map(({ path, message }) => `${path.map(String).join('.')}: ${message}`)
       .join('; ')}`,

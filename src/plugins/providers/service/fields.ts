@@ -11,7 +11,9 @@ const resourceSchema = z.strictObject({
     .record(
       z
         .string()
-        .regex(/^(?!HEDDLE_)[A-Za-z_]\w*$/, { error: "is no name of a variable, or one of Heddle's own" }),
+        .regex(/^(?!HEDDLE_)[A-Za-z_]\w*$/, {
+          error: 'must be the name of an environment variable that is not reserved by Heddle',
+        }),
       z.union([z.string(), z.number()]).transform(String),
     )
     .default({}),
@@ -53,7 +55,7 @@ export function readPrograms(fields: JsonObject, provider: string): Programs {
 
 export function readFolder(fields: JsonObject, provider: string): string {
   return parseFields(
-    z.string().regex(/^\//, { error: 'is no absolute path' }),
+    z.string().regex(/^\//, { error: 'must be an absolute path' }),
     fields['folder'],
     `folder of provider ${provider}`,
   );

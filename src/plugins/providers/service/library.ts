@@ -58,13 +58,13 @@ export class Library {
         ? { is: 'yes', file, record: record.data }
         : {
             is: 'unknown',
-            why: `image ${name} has ${size} bytes, and its record says ${record.data.bytes}`,
+            why: `image ${name} has ${size} bytes, but its record says ${record.data.bytes}`,
             isBroken: true,
           };
     } catch (error) {
       return {
         is: 'unknown',
-        why: `what images there are cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        why: `the images cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
       };
     }
   }
@@ -76,7 +76,7 @@ export class Library {
   ): Promise<string | undefined> {
     return (await digestOf(file, signal)) === record.sha256
       ? undefined
-      : 'its file is not as it was captured: the checksum is another one';
+      : 'its file was changed after the capture: the checksum differs';
   }
 
   /** Adds a folder with the file. False if an image of that name exists. */
@@ -132,7 +132,7 @@ export class Library {
     return readdir(this.#images).catch((error: unknown) => {
       throw new PluginError(
         'Retryable',
-        `what images there are cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        `the images cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
         { cause: error },
       );
     });
@@ -142,7 +142,7 @@ export class Library {
     if (!namePattern.test(name))
       throw new PluginError(
         'Invalid',
-        `${JSON.stringify(name)} is no name that an image can have here: letters, digits, dots, underscores, hyphens and @`,
+        `${JSON.stringify(name)} is not a valid image name: use letters, digits, dots, underscores, hyphens and @`,
       );
     return join(this.#images, name);
   }

@@ -70,7 +70,7 @@ export function readCurrent(code: number | null, stdout: string, said: string): 
   if (image === undefined)
     return {
       is: 'unknown',
-      why: `program current printed ${JSON.stringify(first.slice(0, 100))}, which is no NAME@REVISION`,
+      why: `program current printed ${JSON.stringify(first.slice(0, 100))}, which is not NAME@REVISION`,
     };
   return {
     is: 'yes',

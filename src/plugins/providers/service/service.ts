@@ -84,7 +84,10 @@ export class ServiceProvider
     if (found.is !== 'yes')
       return {
         is: 'unknown',
-        why: found.is === 'no' ? `there is no image ${input.providerImage} to compare it with` : found.why,
+        why:
+          found.is === 'no'
+            ? `image ${input.providerImage} does not exist, so it cannot be compared`
+            : found.why,
       };
     const { code, said } = await this.ask('check', resource, { ...aboutOf(input), file: found.file });
     if (code === programExits.yes) return { is: 'yes' };
@@ -97,7 +100,7 @@ export class ServiceProvider
   ): Promise<Outcome> {
     const resource = await this.own(input);
     if (readPrograms(this.fields, this.account).taint === undefined)
-      return { answer: 'not done', why: 'the account has no program taint; add it to heddle.yaml' };
+      return { answer: 'not done', why: 'the account has no program taint; add it in heddle.yaml' };
     const { code, said } = await this.ask('taint', resource, { reason, at });
     return answerOf(code, said);
   }
@@ -110,7 +113,7 @@ export class ServiceProvider
   async imageSize({ providerImage }: ImageInput): Promise<SizeReading> {
     const found = await this.library().find(providerImage);
     if (found.is !== 'yes')
-      return { why: found.is === 'no' ? `there is no image ${providerImage}` : found.why };
+      return { why: found.is === 'no' ? `image ${providerImage} does not exist` : found.why };
     return { sizeMb: Math.ceil(found.record.bytes / megabyte) };
   }
 
@@ -123,7 +126,7 @@ export class ServiceProvider
     if (found.is === 'no')
       throw new PluginError(
         'ImageUnusable',
-        `there is no image ${input.providerImage} in the folder of provider ${this.account}`,
+        `image ${input.providerImage} does not exist in the folder of provider ${this.account}`,
       );
     const fault = await library.check(found, this.signal);
     if (fault !== undefined) throw new PluginError('ImageUnusable', fault);
@@ -150,7 +153,7 @@ export class ServiceProvider
       () => undefined,
     );
     if (size === 0)
-      return { answer: 'not done', why: 'program capture ended well and wrote nothing into its file' };
+      return { answer: 'not done', why: 'program capture succeeded but wrote nothing into its file' };
     const about = {
       token,
       resource: resource.name,
@@ -162,7 +165,7 @@ export class ServiceProvider
       size === undefined
         ? undefined
         : await library.put(folder, providerImage, about, this.signal).catch((error: unknown) => {
-            this.log.warn(`the image was not put into its folder: ${String(error)}`);
+            this.log.warn(`the image was not moved into its folder: ${String(error)}`);
           });
     if (isPut === true) return { answer: 'done' };
     return (
@@ -170,8 +173,8 @@ export class ServiceProvider
         answer: 'unknown',
         why:
           size === undefined
-            ? 'program capture ended well, and its file is not there'
-            : 'what was captured could not be put into the folder of images',
+            ? 'program capture succeeded, but its file does not exist'
+            : 'the captured file could not be moved into the folder of images',
       }
     );
   }
@@ -221,7 +224,7 @@ export class ServiceProvider
     if (found.is === 'unknown') return { answer: 'unknown', why: found.why };
     return found.record.token === token
       ? { answer: 'done' }
-      : { answer: 'not done', why: `there is an image ${providerImage} already` };
+      : { answer: 'not done', why: `image ${providerImage} already exists` };
   }
 
   /** A question, which ends with the attempt. */

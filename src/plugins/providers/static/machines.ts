@@ -70,18 +70,18 @@ export async function readAccount(
   log: Pick<PluginLog, 'warn'>,
 ): Promise<StaticAccount> {
   const refuse = (wrong: readonly string[]): never => {
-    throw new PluginError('Invalid', `provider ${provider} in heddle.yaml is wrong: ${wrong.join('; ')}`);
+    throw new PluginError('Invalid', `provider ${provider} in heddle.yaml is invalid: ${wrong.join('; ')}`);
   };
   const parsed = accountSchema.safeParse(fields);
   if (!parsed.success) return refuse(placesOf(parsed.error, ''));
   const account = parsed.data;
   if (account.groups !== undefined && account.inventory === undefined)
-    refuse(['groups: are those of an inventory, and there is none']);
+    refuse(['groups: has no effect without inventory']);
   const machines = [
     ...account.machines,
     ...(account.inventory === undefined ? [] : await machinesOf(account.inventory, account.groups, log)),
   ];
-  const wrong = machines.length === 0 ? ['machines: there is none'] : findDuplicates(machines);
+  const wrong = machines.length === 0 ? ['machines: must not be empty'] : findDuplicates(machines);
   if (wrong.length > 0) refuse(wrong);
   return {
     knownHosts: account.knownHosts,
@@ -147,7 +147,7 @@ function findDuplicates(machines: readonly WrittenMachine[]): readonly string[] 
     names.add(name);
     places.set(place, samePlace ?? name);
     return [
-      ...(sameName ? [`machines.${index}.name: ${name} is there twice`] : []),
+      ...(sameName ? [`machines.${index}.name: ${name} is duplicated`] : []),
       ...(samePlace === undefined
         ? []
         : [`machines.${index}.address: ${name} is the same machine as ${samePlace}`]),

@@ -39,7 +39,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanBe
   constructor(context: PluginContext) {
     super(context);
     if (context.claims === undefined)
-      throw new PluginError('Invalid', 'provider type static needs an engine that keeps claims');
+      throw new PluginError('Invalid', 'provider type static requires an engine that stores claims');
     this.claims = context.claims;
   }
 
@@ -68,7 +68,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanBe
       const { limits, used } = await this.quota();
       throw new PluginError(
         (used['nodes'] ?? 0) < (limits['nodes'] ?? 0) ? 'Capacity' : 'Quota',
-        `all ${fitting.length} machines of provider ${this.task.provider.name} that fit are taken (${fitting.map(describe).join(', ')}); ` +
+        `all ${fitting.length} machines of provider ${this.task.provider.name} that fit are in use (${fitting.map(describe).join(', ')}); ` +
           'delete a cluster that uses them, or add machines to heddle.yaml',
       );
     }
@@ -110,8 +110,8 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanBe
     if (free.length === 0) return undefined;
     throw new PluginError(
       'Capacity',
-      `${free.length} machines of provider ${this.task.provider.name} are free, and no SSH server answers on any of them (${free.map(describe).join(', ')}); ` +
-        'switch one on, or set liveness: none where they are reached through a jump host',
+      `${free.length} machines of provider ${this.task.provider.name} are free, but none of their SSH servers answers (${free.map(describe).join(', ')}); ` +
+        'switch one on, or set liveness: none if they are reached through a jump host',
     );
   }
 
@@ -228,7 +228,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanBe
   async load(input: ImageInput): Promise<LoadOutcome> {
     await this.ownName(input);
     const { image, progress } = input;
-    progress(`nothing is written; the machine is taken to have ${image.name}@${image.revision}`);
+    progress(`nothing is written; the machine is assumed to have ${image.name}@${image.revision}`);
     return { answer: 'done', untouched: true };
   }
 
@@ -240,7 +240,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanBe
   private unlisted(name = 'of this node'): PluginError {
     return new PluginError(
       'Invalid',
-      `machine ${name} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml or its inventory, or replace the node`,
+      `machine ${name} is no longer a machine of provider ${this.task.provider.name}; add it again to heddle.yaml or its inventory, or replace the node`,
     );
   }
 
@@ -254,7 +254,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota, CanBe
     if (name !== undefined && (providerid === undefined || providerid === name)) return name;
     throw new PluginError(
       'Invalid',
-      `machine ${providerid ?? 'of this node'} was given back to provider ${this.task.provider.name}; replace the node`,
+      `machine ${providerid ?? 'of this node'} was released to provider ${this.task.provider.name}; replace the node`,
     );
   }
 
@@ -306,7 +306,7 @@ async function readHostKeys(file: string, machine: StaticMachine): Promise<reado
   // Without this the first key that answers would be trusted, in spite of the file.
   throw new PluginError(
     'Invalid',
-    `knownHosts ${file} has no key for ${machine.address} port ${machine.port}; add it with ssh-keyscan after you checked it, or give hostKey`,
+    `knownHosts ${file} has no key for ${machine.address} port ${machine.port}; verify the key and add it with ssh-keyscan, or set hostKey`,
   );
 }
 
@@ -314,7 +314,7 @@ async function addressOf({ address, name }: StaticMachine): Promise<string> {
   try {
     return await resolveAddress(address);
   } catch (error) {
-    throw new PluginError('NotReady', `the address ${address} of machine ${name} cannot be looked up`, {
+    throw new PluginError('NotReady', `the address ${address} of machine ${name} cannot be resolved`, {
       cause: error,
     });
   }

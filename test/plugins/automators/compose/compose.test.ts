@@ -45,7 +45,7 @@ describe('automator compose', () => {
     [{ file: 'a', files: { 'a b': '' } }, 'files.a b'],
     [{ file: 'a', environment: { 'A-B': '' } }, 'environment.A-B'],
     [{ file: 'a', environment: { COMPOSE_FILE: 'x' } }, 'set by Heddle'],
-    [{ file: 'a', environment: { A: ['x'] } }, 'environment.A is not a text'],
+    [{ file: 'a', environment: { A: ['x'] } }, 'environment.A must be text'],
     [{ project: 'Big' }, 'project is not lower-case'],
     [{ run: { service: '--help' } }, 'run.service'],
     [{ run: { service: 'a', comand: [] } }, 'run'],

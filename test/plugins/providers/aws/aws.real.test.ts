@@ -110,8 +110,8 @@ describe.skipIf(missing !== undefined)(
         await provider({ zones: ['us-east-1e'] }).offers({ flavor: 't3.*', image: 'ami-00000000' }),
       ).toEqual({
         refused: {
-          flavor: 'EC2 has no such instance type in us-east-1e',
-          image: 'EC2 shows no such image in region us-east-1',
+          flavor: 'EC2 does not have this instance type in us-east-1e',
+          image: 'EC2 does not have this image in region us-east-1',
         },
       });
       expect(await provider().offers({ ...good, image: 'resolve:ssm:/aws/debian' })).toEqual({ refused: {} });

@@ -80,7 +80,7 @@ describe('refusals of EC2', () => {
       failureOf('RunInstances (flavor big)', sdkError('InsufficientInstanceCapacity', 500, 'No room.'))
         .message,
     ).toBe(
-      'RunInstances (flavor big) was refused by EC2 (500 InsufficientInstanceCapacity): No room. Name other zones, subnets or hardware as alternatives in the cluster file.',
+      'RunInstances (flavor big) was refused by EC2 (500 InsufficientInstanceCapacity): No room. Add alternatives with other zones, subnets or hardware in the cluster file.',
     );
     expect(failureOf('RunInstances', sdkError('IdempotentInstanceTerminated', 400)).message).toContain(
       'Replace the node',

@@ -117,14 +117,14 @@ describe('requests to EC2', () => {
 
 describe('fields of provider aws', () => {
   it.each<readonly [JsonObject, RegExp]>([
-    [{ accessKeyId: 'AKIA' }, /belong together/],
-    [{ secretAccessKey: 'x' }, /belong together/],
-    [{ sessionToken: 'x' }, /nothing without accessKeyId/],
-    [{ subnets: ['a'], zones: ['b'] }, /subnets or zones, not both/],
-    [{ spotMaxPrice: '0.1' }, /nothing without spot: true/],
-    [{ spot: true, spotMaxPrice: 'cheap' }, /spotMaxPrice: is no price/],
-    [{ region: 'Frankfurt!' }, /region: is no region/],
-    [{ endpoint: 'ec2.example.com' }, /endpoint: is no address/],
+    [{ accessKeyId: 'AKIA' }, /accessKeyId and secretAccessKey require each other/],
+    [{ secretAccessKey: 'x' }, /accessKeyId and secretAccessKey require each other/],
+    [{ sessionToken: 'x' }, /sessionToken requires accessKeyId/],
+    [{ subnets: ['a'], zones: ['b'] }, /subnets and zones exclude each other/],
+    [{ spotMaxPrice: '0.1' }, /spotMaxPrice requires spot: true/],
+    [{ spot: true, spotMaxPrice: 'cheap' }, /spotMaxPrice: must be a price/],
+    [{ region: 'Frankfurt!' }, /region: must be a region/],
+    [{ endpoint: 'ec2.example.com' }, /endpoint: must be a URL/],
     [{ subnets: [] }, /subnets: /],
     [{ rootVolumeGb: 0 }, /rootVolumeGb: /],
   ])('are refused with their place: %j', (more, words) => {

@@ -62,15 +62,15 @@ describe('the requested container', () => {
 
   test.each(['small', '0x1g', '2x0m', '2x1t', '-1x1g', '1e9x1g'])('of flavor %s is refused', (flavor) => {
     expect(() => makeContainer({ ...input, flavor }, readFields({}))).toThrow(
-      /flavor .* write processors and memory/,
+      /flavor .* use processors and memory/,
     );
   });
 });
 
 test.each<readonly [JsonObject, RegExp]>([
   [{ endpoint: 'docker.sock' }, /endpoint: must begin with unix/],
-  [{ cert: 'x' }, /cert and key belong together/],
-  [{ publicKeys: ['a\nb'] }, /publicKeys\.0: one key on one line/],
+  [{ cert: 'x' }, /cert and key require each other/],
+  [{ publicKeys: ['a\nb'] }, /publicKeys\.0: must be one key on one line/],
   [{ environment: { A: [1] } }, /environment\.A/],
 ])('fields %j are refused with their place', (fields, words) => {
   expect(() => readFields(fields)).toThrow(words);
@@ -176,7 +176,7 @@ describe('the server at the endpoint', () => {
     ).resolves.toBeUndefined();
     await expect((await answering(404, '<html>Not found</html>')).delete(machine)).rejects.toMatchObject({
       kind: 'Retryable',
-      message: expect.stringContaining('something else than Docker') as string,
+      message: expect.stringContaining('something other than Docker') as string,
     });
     await expect((await answering(200, '[]')).list({})).rejects.toMatchObject({ kind: 'Retryable' });
     expect(await (await answering(200, '[]', docker)).list({})).toEqual([]);

@@ -80,7 +80,7 @@ describe.skipIf(noEmulators !== undefined)(
       );
       expect(refused.stderr).not.toContain('hunter2');
       await writeFile(wrong, `${columns}\n${first.join(',')},too,many\n`);
-      expect((await run(...add, wrong)).stderr).toMatch(/wrong\.csv: line 2: has 12 cells, and there are 10/);
+      expect((await run(...add, wrong)).stderr).toMatch(/wrong\.csv: line 2: has 12 cells but 10 columns/);
       expect(await json('machine', 'list')).toMatchObject({ machines: [] });
       expect(await run('machine', 'add', 'rack-1', ...add.slice(2), file())).toMatchObject({ code: 2 });
       expect(await run('machine', 'add', '--provider', 'rack')).toMatchObject({ code: 2 });

@@ -79,7 +79,7 @@ describe.skipIf(noEmulators !== undefined)(
 
       // Whatever is asked next, the controller is left in peace for a while.
       const boot = await ground.operate('locked', { kind: 'boot', device: 'pxe' });
-      expect(boot.operation.failure?.message).toMatch(/not tried again before/);
+      expect(boot.operation.failure?.message).toMatch(/not retried before/);
       const status = await ground.operate('locked', { kind: 'status' });
       expect(status.operation.result?.status).toMatchObject({ rpower: null });
       expect(proxy('locked').logins() - before).toBe(3);

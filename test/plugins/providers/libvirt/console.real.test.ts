@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)(
       const { uuid } = identify('some other key');
       await expect(
         provider(fields).console({ providerid: uuid, key: '', tags: {}, fields: {} }),
-      ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('has no domain') });
+      ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('libvirt does not have') });
     });
   },
 );

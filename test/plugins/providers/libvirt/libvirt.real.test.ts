@@ -184,13 +184,9 @@ describe.skipIf(missing !== undefined)(
 
     test('reports errors of an image, a pool and a disk to a plan, and before it creates anything', async () => {
       for (const [fields, more, said] of [
-        [
-          {},
-          { image: 'no-such-image' },
-          'the image no-such-image is no volume of the storage pool default-pool',
-        ],
+        [{}, { image: 'no-such-image' }, 'image no-such-image is not a volume of storage pool default-pool'],
         [{ pool: 'no-such-pool' }, {}, 'no-such-pool'],
-        [{}, { image: '--help' }, 'is no name of a volume'],
+        [{}, { image: '--help' }, 'is not a valid volume name'],
         [{}, { image: 'large', flavor: '1x64mx1g' }, 'smaller disk than the image'],
       ] as const) {
         if ('image' in more && more.image === 'large')

@@ -145,7 +145,7 @@ describe('provider libvirt', () => {
     [{ network: 'a;b' }, 'network'],
     [{ sshPort: 0 }, 'sshPort'],
     [{ addresses: { 'app-1': 1 } }, 'addresses.app-1'],
-    [{ cloudInit: false, publicKeys: ['ssh-ed25519 A'] }, 'need cloudInit'],
+    [{ cloudInit: false, publicKeys: ['ssh-ed25519 A'] }, 'require cloudInit'],
   ])('refuses the fields %j', (fields, named) => {
     expect(() => readFields(fields)).toThrow(
       expect.objectContaining({ kind: 'Invalid', message: expect.stringContaining(named) }),

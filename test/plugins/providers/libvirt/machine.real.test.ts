@@ -269,7 +269,7 @@ describe.skipIf(missing !== undefined)(
         });
         expect(
           await provider({ ...fields, libraries: [] }).retrieveImage(order(input, 'none@1')),
-        ).toMatchObject({ answer: 'not done', why: expect.stringContaining('names no libraries') });
+        ).toMatchObject({ answer: 'not done', why: expect.stringContaining('has no libraries') });
         expect(await provider(fields).retrieveImage(order(input, 'other@1'))).toEqual({ answer: 'done' });
         expect(changes()).toEqual([]);
       }));

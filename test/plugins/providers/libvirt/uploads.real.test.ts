@@ -237,7 +237,7 @@ describe.skipIf(missing !== undefined)(
       ['qcow2', 'outside', 'in another file'],
       ['raw', 'disguised', 'is qcow2'],
       ['qcow2', 'raw', 'no qcow2'],
-      ['vmdk', 'raw', 'takes qcow2 and raw'],
+      ['vmdk', 'raw', 'accepts qcow2 and raw'],
     ])('a file said to be %s is refused if it is %s', async (format, name, why) => {
       expect(await provider(fields).uploadImage(upload(format, name))).toEqual({
         answer: 'not done',

@@ -178,7 +178,7 @@ describe('an account', () => {
 
   test.each<readonly [JsonObject, RegExp]>([
     [{ applicationCredentialSecret: null, applicationCredentialId: null }, /applicationCredential/],
-    [{ authUrl: 'cloud' }, /authUrl: is no address/],
+    [{ authUrl: 'cloud' }, /authUrl: must be a URL/],
     [{ username: 'u' }, /not both/],
   ])('with %j is refused', (more, words) => {
     expect(() => readFields(account(more))).toThrow(words);
@@ -203,7 +203,7 @@ describe('a machine', () => {
   test('of an unknown image is refused by its name', async () => {
     await expect(provider().create({ ...input(), image: 'nothing' })).rejects.toMatchObject({
       kind: 'Invalid',
-      message: expect.stringContaining('no active image nothing') as string,
+      message: expect.stringContaining('image nothing does not exist') as string,
     });
   });
 
@@ -337,8 +337,11 @@ test('a plan is told why CREATE would refuse a flavor or an image, also for an i
   expect(await offers({ flavor, image: imageId })).toEqual({ refused: {} });
   expect(await offers({ flavor: 'huge', image: '00000000-0000-4000-8000-000000000000' })).toEqual({
     refused: {
-      flavor: expect.stringMatching(/^there is no flavor huge in this project; there are .*heddle\.small/),
-      image: 'there is no active image 00000000-0000-4000-8000-000000000000 that this project may use',
+      flavor: expect.stringMatching(
+        /^flavor huge does not exist in this project; its flavors are .*heddle\.small/,
+      ),
+      image:
+        'image 00000000-0000-4000-8000-000000000000 does not exist, is not active, or is not shared with this project',
     },
   });
 });

@@ -116,8 +116,8 @@ describe.skipIf(noRedfish !== undefined)(
 
     it.concurrent.each<readonly [what: string, Partial<Controller>, kind: string, words: string]>([
       ['a wrong password', { password: 'wrong' }, 'Auth', 'check user and password'],
-      ['an unknown system', { system: 'none' }, 'Invalid', 'has no system'],
-      ['several systems and none named', {}, 'Invalid', 'has 3 systems; name one'],
+      ['an unknown system', { system: 'none' }, 'Invalid', 'does not exist at the controller'],
+      ['several systems and none named', {}, 'Invalid', 'has 3 systems; set one'],
       [
         'a certificate of an unknown authority',
         { ca: undefined as never, system: 'idle' },

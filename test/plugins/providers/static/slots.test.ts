@@ -141,7 +141,7 @@ describe('liveness', () => {
     await expect(create('b')).rejects.toMatchObject({
       kind: 'Capacity',
       message: expect.stringMatching(
-        /2 machines of provider rack are free, and no SSH server answers.*dead, web/,
+        /2 machines of provider rack are free, but none of their SSH servers answers.*dead, web/,
       ) as string,
     });
   });

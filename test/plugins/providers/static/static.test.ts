@@ -110,13 +110,13 @@ describe('CREATE', () => {
     expect(await create('a', 'big')).toMatchObject({ result: { providerid: 'big' } });
     expect(await failure(create('b', 'big'))).toEqual([
       'Capacity',
-      expect.stringContaining('all 1 machines of provider rack that fit are taken (big (big))'),
+      expect.stringContaining('all 1 machines of provider rack that fit are in use (big (big))'),
     ]);
     expect(await create('b', 'small')).toMatchObject({ result: { providerid: 'one' } });
     expect(await create('c', 'other')).toMatchObject({ result: { providerid: 'two' } });
     expect(await failure(create('d', 'small'))).toEqual([
       'Quota',
-      expect.stringContaining('all 2 machines of provider rack that fit are taken (one, two)'),
+      expect.stringContaining('all 2 machines of provider rack that fit are in use (one, two)'),
     ]);
   });
 
@@ -145,7 +145,7 @@ describe('CREATE', () => {
           { name: 'a', address: 'c' },
         ],
       },
-      'a is there twice',
+      'a is duplicated',
     ],
     [
       'a machine twice',
@@ -215,7 +215,7 @@ describe('CONFIRM', () => {
     await claims.take('other', ['one']);
     expect(await failure(provider().confirm(machine('a', 'one')))).toEqual([
       'Invalid',
-      expect.stringContaining('machine one was given back'),
+      expect.stringContaining('machine one was released'),
     ]);
   });
 
@@ -223,7 +223,7 @@ describe('CONFIRM', () => {
     await claims.take('a', ['gone']);
     expect(await failure(provider().confirm(machine('a', 'gone')))).toEqual([
       'Invalid',
-      expect.stringContaining('machine gone is no longer among the machines'),
+      expect.stringContaining('machine gone is no longer a machine of provider'),
     ]);
   });
 });
@@ -328,7 +328,7 @@ describe('a claimed machine', () => {
     expect(await other.list({})).toEqual([]);
     expect(await failure(other.find('a'))).toEqual([
       'Invalid',
-      expect.stringContaining('machine one is no longer among the machines'),
+      expect.stringContaining('machine one is no longer a machine of provider'),
     ]);
   });
 });
@@ -336,10 +336,10 @@ describe('a claimed machine', () => {
 test('an account without machines and inventory is refused', async () => {
   expect(await failure(create('a', 'default', { machines: [] }))).toEqual([
     'Invalid',
-    expect.stringContaining('machines: there is none'),
+    expect.stringContaining('machines: must not be empty'),
   ]);
   expect(await failure(create('a', 'default', { groups: ['web'] }))).toEqual([
     'Invalid',
-    expect.stringContaining('groups: are those of an inventory'),
+    expect.stringContaining('groups: has no effect without inventory'),
   ]);
 });
