@@ -82,7 +82,7 @@ export class Extras {
 
   attach(kind: ExtraKind, id: string, machine: string): object {
     const extra = this.#existing(kind, id);
-    if (!this.#isThere(machine)) throw new ApiError('NotFound', `There is no machine ${machine}.`);
+    if (!this.#isThere(machine)) throw new ApiError('NotFound', `Machine ${machine} does not exist.`);
     if (this.#isAttached(extra) && extra.machine !== machine)
       throw new ApiError('Conflict', `${id} is attached to ${extra.machine}.`);
     this.#save(this.#all.map((one) => (one.id === id ? { ...one, machine } : one)));
@@ -99,7 +99,7 @@ export class Extras {
 
   #existing(kind: ExtraKind, id: string): Extra {
     const extra = this.#all.find((one) => one.kind === kind && one.id === id);
-    if (extra === undefined) throw new ApiError('NotFound', `There is none of ${kind} with id ${id}.`);
+    if (extra === undefined) throw new ApiError('NotFound', `${id} does not exist in ${kind}.`);
     return extra;
   }
 

@@ -67,7 +67,7 @@ export class Machines {
     if (this.#ids.has(id) && this.#parts.inventory.get(id) === undefined)
       throw new ApiError('Gone', `Machine ${id} was deleted.`);
     const machine = this.#existing(id);
-    if (!isVisible(machine)) throw new ApiError('NotFound', `There is no machine ${id}.`);
+    if (!isVisible(machine)) throw new ApiError('NotFound', `Machine ${id} does not exist.`);
     this.#note('describe', machine);
     return detailsOf(machine);
   }
@@ -172,7 +172,7 @@ export class Machines {
     if (faults.meet('no-capacity', call))
       throw new ApiError(
         'InsufficientCapacity',
-        'There is no room for a machine of this flavor now. Try later, or another flavor.',
+        'No capacity for a machine of this flavor. Try again later, or use another flavor.',
       );
     quota.admit(this.flavorsInUse(), request.flavor);
     const endpoint = addresses.take(new Set(inventory.all().map((machine) => machine.address)));
@@ -219,7 +219,7 @@ export class Machines {
 
   #existing(id: string): MachineRecord {
     const machine = this.#parts.inventory.get(id);
-    if (machine === undefined) throw new ApiError('NotFound', `There is no machine ${id}.`);
+    if (machine === undefined) throw new ApiError('NotFound', `Machine ${id} does not exist.`);
     return machine;
   }
 

@@ -163,7 +163,7 @@ function endOf(machine: MachineRecord, booted: Booted, cut: AbortSignal): Promis
   const ends = [booted.died, aborted(cut).then(() => 'cut')];
   const { diesAfterMs } = machine.faults;
   if (diesAfterMs !== undefined)
-    ends.push(sleep(diesAfterMs, 'it died, as a scripted fault wanted', { signal: cut }).catch(() => 'cut'));
+    ends.push(sleep(diesAfterMs, 'it died because of a scripted fault', { signal: cut }).catch(() => 'cut'));
   return Promise.race(ends);
 }
 

@@ -59,7 +59,7 @@ function eventsOf(value: unknown): readonly unknown[] {
     // As the server's HTTP interface answers.
     if (isRecord(value.history) && Array.isArray(value.history.events)) return value.history.events;
   }
-  throw new HistoryError(`is JSON, but no history: it has no list "events". ${exportRemedy}`);
+  throw new HistoryError(`is JSON, but not a history: it has no list "events". ${exportRemedy}`);
 }
 
 /** In JSON the ids of events are text. */
@@ -72,7 +72,7 @@ function convert(events: readonly unknown[]): History {
     return historyFromJSON({ events: events.map((event) => expandPayloads(event)) });
   } catch (error) {
     throw new HistoryError(
-      `is JSON, but no history: ${error instanceof Error ? error.message.slice(0, 300) : String(error)}. ${exportRemedy}`,
+      `is JSON, but not a history: ${error instanceof Error ? error.message.slice(0, 300) : String(error)}. ${exportRemedy}`,
       { cause: error },
     );
   }

@@ -21,11 +21,11 @@ export interface HistoryToReplay {
 export interface ReplayOptions {
   /** An open key ring, or the text that `heddle keys export` prints. */
   readonly keys?: KeyRing | string;
-  /** The namespace that the histories were written in; `default` unless given. */
+  /** The namespace of the histories. Default: `default`. */
   readonly namespace?: string;
-  /** What becomes of plaintext among encrypted payloads; marked unless given, as workers do. */
+  /** The policy for plaintext among encrypted payloads. Default: marked, as in workers. */
   readonly onPlaintext?: OnPlaintext;
-  /** A workflow bundle; that of this build unless given. */
+  /** A workflow bundle. Default: the bundle of this build. */
   readonly bundlePath?: string;
 }
 
@@ -169,7 +169,7 @@ async function replayAndExplain(
   if (failure.kind === 'invalid') {
     return {
       kind: 'not-a-history',
-      message: `is no whole history: ${failure.message.replace(/ Event detail:[^]*/, '')} ${exportRemedy}`,
+      message: `is not a complete history: ${failure.message.replace(/ Event detail:[^]*/, '')} ${exportRemedy}`,
     };
   }
   const event = await findEvent(

@@ -12,7 +12,7 @@ import { RescueError } from './rescue-error.js';
 export interface RescueOptions {
   /** A tree with a kernel in `boot`, its modules, and a static busybox: `/`, or unpacked packages. */
   readonly from: string;
-  /** Version of the kernel; the newest unless given. */
+  /** Version of the kernel. Default: the newest. */
   readonly kernel?: string | undefined;
   /** A tree of further files, such as `lib/firmware`. */
   readonly add?: string | undefined;
@@ -89,7 +89,7 @@ async function findBusybox(from: string): Promise<string> {
   const program = await readFile(path);
   if (!isElf64(program))
     throw new RescueError(
-      `${path} is no 64-bit ELF program: install busybox-static of the architecture of the kernel, or unpack it there`,
+      `${path} is not a 64-bit ELF program: install busybox-static of the architecture of the kernel, or unpack it there`,
     );
   if (needsLoader(program))
     throw new RescueError(`${path} needs shared libraries: install busybox-static in its place`);

@@ -11,11 +11,11 @@ import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
 export interface ConnectOptions {
   readonly signal?: AbortSignal;
-  /** From the first packet to the finished login, in ms; 15 s unless given. */
+  /** Timeout from the first packet to the completed login, in ms. Default: 15 s. */
   readonly timeoutMs?: number;
-  /** The link is given up when this many ms passed three times without an answer; 5 s unless given. */
+  /** The connection is closed after three intervals of this many ms without a response. Default: 5 s. */
   readonly keepaliveMs?: number;
-  /** Gives the connection to a jump host; one of its own unless given, which ends with the target's. */
+  /** Returns the connection to a jump host. Default: a new one, which is closed with the target's. */
   readonly openJump?: (jump: SshTarget) => Promise<Connection>;
 }
 

@@ -15,7 +15,7 @@ import { describeTarget } from './target.js';
 
 export interface ExecOptions {
   readonly stdin?: string | Uint8Array;
-  /** 60 s unless given; then the command is ended with its process group. */
+  /** Timeout, after which the command is ended with its process group. Default: 60 s. */
   readonly timeoutMs?: number;
   /** Ends the command as its time limit does. */
   readonly signal?: AbortSignal | undefined;

@@ -8,7 +8,7 @@ export interface TerminalOptions {
   readonly pty?: boolean;
   readonly columns?: number;
   readonly rows?: number;
-  /** The value of TERM there; xterm-256color unless given. */
+  /** The value of TERM on the node. Default: xterm-256color. */
   readonly term?: string;
 }
 

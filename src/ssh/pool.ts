@@ -18,7 +18,7 @@ export interface ConnectionPool {
 }
 
 export interface PoolOptions extends Omit<ConnectOptions, 'signal' | 'openJump'> {
-  /** A connection without a command is closed after this many ms; 60 s unless given. */
+  /** Time after which an idle connection is closed, in ms. Default: 60 s. */
   readonly idleMs?: number;
 }
 

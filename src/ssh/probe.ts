@@ -8,9 +8,9 @@ import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
 export interface ProbeOptions {
   readonly signal?: AbortSignal;
-  /** From the first packet to the finished login, in ms; 10 s unless given. */
+  /** Timeout from the first packet to the completed login, in ms. Default: 10 s. */
   readonly timeoutMs?: number;
-  /** Gives the connection to the target's jump host; one of its own unless given. */
+  /** Returns the connection to the target's jump host. Default: a new one. */
   readonly openJump?: (jump: SshTarget) => Promise<Connection>;
   /** Gets the connection of a successful probe; without it, the connection is closed. */
   readonly keep?: (connection: Connection) => void;

@@ -23,7 +23,7 @@ export async function putFile(
   const { mode = 0o600 } = options;
   const where = describeTarget(connection.target);
   if (path === '' || /[\p{Cc}]/u.test(path))
-    throw new PluginError('Invalid', `${JSON.stringify(path)} is no path for a file on ${where}`);
+    throw new PluginError('Invalid', `${JSON.stringify(path)} is not a valid file path on ${where}`);
   // A leading dash would be an option to the commands of the node.
   const variables = { path: path.startsWith('-') ? `./${path}` : path, mode: modeText(mode) };
   await put(connection, { program: putFileProgram, variables, bytes, title: path });

@@ -19,9 +19,9 @@ export interface RunRequest {
   /** The same id never runs twice on a node. */
   readonly runId: string;
   readonly script: Script;
-  /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
+  /** An absolute path on the node. Default: `$HOME/.heddle/runs`. */
   readonly runsFolder?: string | undefined;
-  /** Bounds of the run folders; {@link defaultRunFolders} unless given. */
+  /** Limits of the run folders. Default: {@link defaultRunFolders}. */
   readonly bounds?: RunFolders | undefined;
   /** Scripts of a node with a fence run one at a time; a script without one runs beside others. */
   readonly fence?: Fence | undefined;

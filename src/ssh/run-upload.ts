@@ -166,6 +166,6 @@ function enterFunction(script: Script): string {
 function timeoutSeconds(timeoutMs: number | undefined): string {
   if (timeoutMs === undefined) return '';
   if (!Number.isFinite(timeoutMs) || timeoutMs <= 0)
-    throw new PluginError('Invalid', `timeout: ${timeoutMs} ms is no time to run`);
+    throw new PluginError('Invalid', `timeout: ${timeoutMs} ms is not a valid timeout`);
   return String(Math.ceil(timeoutMs / 1000));
 }

@@ -22,7 +22,7 @@ export interface ShellOptions {
   readonly runId: string;
   /** Gets all output of scripts as it comes. The node is read no faster than it settles. */
   readonly onOutput?: OutputListener;
-  /** For scripts that set no timeout of their own; none unless given. */
+  /** Timeout of scripts without their own timeout. Default: no limit. */
   readonly timeoutMs?: number;
   /** Cancels: a running script's process group is ended. */
   readonly signal?: AbortSignal;
@@ -31,7 +31,7 @@ export interface ShellOptions {
    */
   readonly detach?: AbortSignal;
   readonly log?: PluginLog;
-  /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
+  /** An absolute path on the node. Default: `$HOME/.heddle/runs`. */
   readonly runsFolder?: string;
   readonly runFolders?: RunFolders;
   /** What earlier attempts learnt of runs, and this one notes for later attempts. */

@@ -36,7 +36,7 @@ export interface AutomatorBenchOptions {
   readonly accounts?: boolean;
   /** It has methods for loading and capturing. The node that `open` returns must be a whole system then. */
   readonly system?: boolean;
-  /** Longest wait for something to happen on the node, in ms; two minutes unless given. */
+  /** Timeout for events on the node, in ms. Default: two minutes. */
   readonly patienceMs?: number;
 }
 

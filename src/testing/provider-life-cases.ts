@@ -164,7 +164,7 @@ export const lifecycleCases: readonly Case<LifecycleCaseId, ProviderBench>[] = [
         const read = (of: Subject): Promise<unknown> =>
           bench.act(of, (provider, machine) => provider.consoleOutput?.(machine));
         const own = (await read(subject)) ?? '';
-        strictEqual(typeof own, 'string', 'the console of its machine is no text');
+        strictEqual(typeof own, 'string', 'the console of its machine is not text');
         const others = await read(misled(bench, subject)).catch((error: unknown) => {
           if (!isPluginError(error)) throw error;
         });

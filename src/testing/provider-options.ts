@@ -61,11 +61,11 @@ export interface ProviderBenchOptions {
   readonly uploads?: true;
   /** What it does with machines that are there: the cases about these are run, too. */
   readonly machines?: readonly MachineVerb[];
-  /** Longest wait for a machine to be ready or gone, in ms; two minutes unless given. */
+  /** Timeout for a machine to be ready or gone, in ms. Default: two minutes. */
   readonly patienceMs?: number;
   /**
-   * How long the account's API takes to show a change, in ms; as the descriptor says unless given. An emulator may
-   * show changes at once.
+   * Delay until the account's API shows a change, in ms. Default: the descriptor's value. An emulator may
+   * show changes immediately.
    */
   readonly consistencyWindowMs?: number;
 }

@@ -42,7 +42,9 @@ export function defineCases<Id extends string, Bench>(
   const known = cases.map(({ id }) => id);
   for (const [id, reason] of Object.entries(without)) {
     if (!known.some((one) => one === id))
-      throw new Error(`without: there is no case ${JSON.stringify(id)}; the cases are ${known.join(', ')}`);
+      throw new Error(
+        `without: case ${JSON.stringify(id)} does not exist; the cases are ${known.join(', ')}`,
+      );
     if (typeof reason !== 'string' || reason.trim().split(/\s+/).length < 3)
       throw new Error(`without.${id}: say in words why it is left out`);
   }

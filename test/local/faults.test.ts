@@ -152,7 +152,7 @@ describe('scripted faults', () => {
     await arm({ fault: 'dies', ms: 50 });
     const { id } = await service.createRunning();
     expect(await service.waitForState(id, 'failed')).toMatchObject({
-      reason: 'it died, as a scripted fault wanted',
+      reason: 'it died because of a scripted fault',
     });
   });
 

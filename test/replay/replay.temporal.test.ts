@@ -253,7 +253,7 @@ describe('replayHistories', () => {
       ['[]', /without a single event/],
       ['{}', /no list "events"/],
       ['null', /no list "events"/],
-      ['{"events":[{}]}', /is JSON, but no history/],
+      ['{"events":[{}]}', /is JSON, but not a history/],
       [{ events: events.slice(1) }, /does not begin with the start/],
       [{ events: events.toSpliced(4, 1) }, /lacks event 5/],
       [
@@ -262,7 +262,7 @@ describe('replayHistories', () => {
             index === 4 ? { ...event, eventType: 'EVENT_TYPE_NEVER_HEARD_OF' } : event,
           ),
         },
-        /is (no whole history|JSON, but no history)/,
+        /is (not a complete history|JSON, but not a history)/,
       ],
     ];
     const reports = await replay(cases.map(([history]) => ({ history })));

@@ -98,9 +98,13 @@ describe('the rescue system', () => {
     ],
     ['busybox', () => rm(join(folder, 'tree/bin'), { recursive: true }), /no bin\/busybox/],
     ['a static busybox', () => put('tree/bin/busybox', program(1, 3)), /needs shared libraries/],
-    ['a busybox of 64 bits', () => put('tree/bin/busybox', '\u007FELF\u0001\u0001'), /no 64-bit ELF program/],
-    ['a whole busybox', () => put('tree/bin/busybox', program(1, 1).subarray(0, 100)), /no 64-bit ELF/],
-    ['a program in place of busybox', () => put('tree/bin/busybox', '#!/bin/sh\n'), /no 64-bit ELF/],
+    [
+      'a busybox of 64 bits',
+      () => put('tree/bin/busybox', '\u007FELF\u0001\u0001'),
+      /not a 64-bit ELF program/,
+    ],
+    ['a whole busybox', () => put('tree/bin/busybox', program(1, 1).subarray(0, 100)), /not a 64-bit ELF/],
+    ['a program in place of busybox', () => put('tree/bin/busybox', '#!/bin/sh\n'), /not a 64-bit ELF/],
     ['xz', () => compressed('xz'), /e1000\.ko\.xz is compressed: install xz .*xz-utils/],
     ['zstd', () => compressed('zst'), /e1000\.ko\.zst is compressed: install zstd/],
   ])('is not made without %s', async (_, spoil, message) => {

@@ -169,7 +169,7 @@ function addAccountRoutes(api: Api, { machines, quota, journal, faults }: Accoun
   // Removing a fault that holds answers releases them.
   api.delete('/v1/faults/:id', (call) => {
     const id = call.req.param('id');
-    if (!faults.remove(id)) throw new ApiError('NotFound', `There is no fault ${id}.`);
+    if (!faults.remove(id)) throw new ApiError('NotFound', `Fault ${id} does not exist.`);
     return call.json({});
   });
 }

@@ -67,7 +67,7 @@ export async function serveApi(options: {
       );
     });
   api.notFound((call) => {
-    throw new ApiError('NotFound', `There is nothing at ${call.req.path}.`);
+    throw new ApiError('NotFound', `Path ${call.req.path} does not exist.`);
   });
   api.onError((error, call) => {
     if (!(error instanceof ApiError))

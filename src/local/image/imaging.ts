@@ -94,7 +94,7 @@ export class Imaging {
   show(name: string): object {
     const facts = this.#parts.library.get(name);
     if (isHost(name)) return { image: name, sizeBytes: 0 };
-    if (facts === undefined) throw new ApiError('NotFound', `There is no image ${name}.`);
+    if (facts === undefined) throw new ApiError('NotFound', `Image ${name} does not exist.`);
     const { image: named, kind, base, sizeBytes, createdAt } = facts;
     return { image: named, kind, base, sizeBytes, createdAt };
   }
@@ -114,7 +114,10 @@ export class Imaging {
   pack(name: string): Readable {
     const facts = this.#parts.library.get(name);
     if (facts === undefined)
-      throw new ApiError('NotFound', `There is no image ${name}${isHost(name) ? ' that was captured' : ''}.`);
+      throw new ApiError(
+        'NotFound',
+        `Image ${name} does not exist${isHost(name) ? ' as a captured image' : ''}.`,
+      );
     return this.#parts.library.pack(name, facts.kind);
   }
 
@@ -151,15 +154,15 @@ export class Imaging {
   /** @throws ApiError where there is another one of this name. */
   #isSame(name: string, token: string): boolean {
     if (!imageNamePattern.test(name) || isHost(name))
-      throw new ApiError('BadRequest', `'${name}' is no name for an image.`);
+      throw new ApiError('BadRequest', `'${name}' is not a valid image name.`);
     const facts = this.#parts.library.get(name);
     if (facts === undefined || facts.token === token) return facts !== undefined;
-    throw new ApiError('Conflict', `There is an image ${name} already.`);
+    throw new ApiError('Conflict', `Image ${name} already exists.`);
   }
 
   remove(name: string): void {
     const { inventory, library } = this.#parts;
-    if (library.get(name) === undefined) throw new ApiError('NotFound', `There is no image ${name}.`);
+    if (library.get(name) === undefined) throw new ApiError('NotFound', `Image ${name} does not exist.`);
     const users = inventory
       .all()
       .filter((machine) => machine.image === name)
@@ -179,11 +182,11 @@ export class Imaging {
     const { library } = this.#parts;
     const facts = library.get(name);
     if (kind === 'capture') {
-      if (library.isKnown(name)) throw new ApiError('Conflict', `There is an image ${name} already.`);
+      if (library.isKnown(name)) throw new ApiError('Conflict', `Image ${name} already exists.`);
       return;
     }
     if (!library.isKnown(name))
-      throw new ApiError('NotFound', `There is no image ${name}. Known: ${library.names().join(', ')}.`);
+      throw new ApiError('NotFound', `Image ${name} does not exist. Known: ${library.names().join(', ')}.`);
     if (facts !== undefined && facts.kind !== machine.kind)
       throw new ApiError(
         'Conflict',
@@ -232,7 +235,7 @@ export class Imaging {
   #existing(id: string): MachineRecord {
     const machine = this.#parts.inventory.get(id);
     if (machine === undefined || machine.state === 'deleting')
-      throw new ApiError('NotFound', `There is no machine ${id}.`);
+      throw new ApiError('NotFound', `Machine ${id} does not exist.`);
     return machine;
   }
 

@@ -81,7 +81,7 @@ export class Library {
   async copyTo(disk: string, image: string, kind: KindName): Promise<void> {
     if (isHost(image)) return;
     if (this.get(image) === undefined)
-      throw new Error(`There is no image '${image}'. Known: ${this.names().join(', ')}.`);
+      throw new Error(`Image '${image}' does not exist. Known: ${this.names().join(', ')}.`);
     for (const part of partsOf[kind])
       await copyPart(join(this.folder, image, part), kind === 'directory' ? disk : join(disk, part), kind);
   }
@@ -186,7 +186,7 @@ async function unpackInto(folder: string, archive: Readable, isCompressed: boole
   await pipeline(archive, tar.stdin).catch(() => undefined);
   const { failed, stderr, exitCode } = await tar;
   if (failed)
-    throw new Error(`it is no archive that tar can unpack: ${stderr.trim().split('\n').at(-1) || exitCode}`);
+    throw new Error(`tar cannot unpack the archive: ${stderr.trim().split('\n').at(-1) || exitCode}`);
 }
 
 /** Size of a folder on disk in bytes. */

@@ -35,7 +35,7 @@ export class AnsibleAutomator extends UniformAutomator {
       exitCode === 127
         ? 'has no python3'
         : exitCode === 3
-          ? `has Python ${stdout.trim()}, and 3.8 is the oldest that ansible-core takes`
+          ? `has Python ${stdout.trim()}, but ansible-core requires 3.8 or newer`
           : `cannot run python3: ${stderr.trim()}`;
     throw new PluginError(
       'ScriptFailed',
@@ -56,11 +56,11 @@ export class AnsibleAutomator extends UniformAutomator {
     if (interrupted && this.task.attempt > 1 && fields.interrupted === 'hold')
       throw new PluginError(
         'UnknownOutcome',
-        'a worker died with the outcome of the play, and how far it came is unknown: ' +
-          'look at the node, then retry, or delete',
+        'a worker died during the play, and its progress is unknown: ' +
+          'check the node, then retry or delete',
       );
     if (interrupted)
-      this.log.warn('an earlier attempt was cut off: the playbook is played again from its start');
+      this.log.warn('an earlier attempt was interrupted: the playbook is run again from its start');
     // A node may hide its traces, so the server records the attempt before anything is sent there.
     await note?.write({ state: 'begun' });
     await fenceEarlierAttempts(this.shell, record);
@@ -103,7 +103,7 @@ export class AnsibleAutomator extends UniformAutomator {
     const { task, log } = this;
     const { address, detach, print = async () => undefined } = this.#parts;
     if (address === undefined)
-      throw new PluginError('Invalid', 'automator ansible was not told the way to the node');
+      throw new PluginError('Invalid', 'automator ansible has no login for the node');
     const signal = anySignal([this.signal, stopped, ...(detach === undefined ? [] : [detach])]);
     const settings = readSettings(this.fields);
     // A folder from the store replaces the administrator's.
@@ -115,7 +115,7 @@ export class AnsibleAutomator extends UniformAutomator {
     if (detach?.aborted === true)
       throw new PluginError(
         'Retryable',
-        'the play was cut off because this worker ends; another plays it again',
+        'the play was interrupted because this worker is shutting down; another worker runs it again',
       );
     const { transcript: stdout, custom: result } = story;
     if (signal.aborted)
@@ -140,7 +140,7 @@ function failureOf(story: PlayStory, { exitCode, said }: ToolEnd): Outcome {
     const why = [unreachable, said.trim()].filter((words) => words !== '').join('; ');
     if (/Host key verification failed|No .*host key is known/i.test(why)) throw otherKey(why);
     if (/Permission denied|Authentication fail|Invalid\/incorrect password/i.test(why))
-      throw new PluginError('Auth', `the login is refused: ${why}`);
+      throw new PluginError('Auth', `the login was refused: ${why}`);
     throw new PluginError('Retryable', `Ansible does not reach the node: ${why}`, output);
   }
   const why = said.trim().slice(-2_000);
@@ -151,15 +151,12 @@ function failureOf(story: PlayStory, { exitCode, said }: ToolEnd): Outcome {
   if (exitCode === 0 && !played)
     throw new PluginError(
       'Invalid',
-      'no play of the playbook is for this node: look at its `hosts`, which may be all, group_GROUP or service_SERVICE',
+      'no play of the playbook matches this node: check its `hosts`, which may be all, group_GROUP or service_SERVICE',
       output,
     );
-  throw new PluginError('Invalid', `the playbook cannot be played (exit code ${exitCode}): ${why}`, output);
+  throw new PluginError('Invalid', `the playbook cannot be run (exit code ${exitCode}): ${why}`, output);
 }
 
 function otherKey(why: string): PluginError {
-  return new PluginError(
-    'Invalid',
-    `the node, or its jump host, shows another host key than it should: ${why}`,
-  );
+  return new PluginError('Invalid', `the node or its jump host presented an unexpected host key: ${why}`);
 }

@@ -29,7 +29,7 @@ const results: Readonly<Record<string, string>> = {
   skipped: 'skipped',
   failed: 'failed',
   unreachable: 'unreachable',
-  retry: 'is tried again',
+  retry: 'is retried',
   'item-failed': 'an item failed',
 };
 
@@ -47,7 +47,7 @@ export class PlayReader {
   };
 
   readonly #print: (text: string) => Promise<void>;
-  /** Texts are printed one after the other: a long one takes several turns. */
+  /** Texts are printed in order; a long one is printed in several parts. */
   #printing: Promise<void> = Promise.resolve();
 
   constructor(log: PluginLog, print: (text: string) => Promise<void>) {

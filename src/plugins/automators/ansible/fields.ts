@@ -4,14 +4,14 @@ import { parseFields } from '../../automator-fields.js';
 import { type JsonObject, PluginError } from '../../contract.js';
 
 const tags = z
-  .array(z.string({ error: 'is no tag' }).regex(/^(?!-)[\w.-]+$/, { error: 'is no tag' }), {
+  .array(z.string({ error: 'is not a valid tag' }).regex(/^(?!-)[\w.-]+$/, { error: 'is not a valid tag' }), {
     error: 'is not a list',
   })
   .default([]);
 const variableName = z
   .string()
   .regex(/^[A-Za-z_]\w*$/, {
-    error: 'is no name for a variable: letters, digits and underscores, no digit first',
+    error: 'is not a valid variable name: use letters, digits and underscores, not beginning with a digit',
   })
   .refine((name) => name !== 'heddle', { error: 'is set by Heddle itself; use another name' });
 
@@ -22,12 +22,12 @@ const fieldsSchema = z
     path: z
       .string()
       .refine((path) => !isAbsolute(path) && !normalize(path).startsWith('..'), {
-        error: "must be a path inside of the administrator's folder",
+        error: "must be a path inside the administrator's folder",
       })
       .optional(),
     role: z
       .string()
-      .regex(/^\w[\w.-]*$/, { error: 'is no name of a role' })
+      .regex(/^\w[\w.-]*$/, { error: 'is not a valid role name' })
       .optional(),
     tasksFrom: z.string().optional(),
     vars: z.record(variableName, z.json(), { error: 'is not a mapping' }).default({}),
@@ -60,9 +60,12 @@ export function readSettings({ program, folder }: JsonObject): AnsibleSettings {
   if (typeof program !== 'string' || !isAbsolute(program))
     throw new PluginError(
       'Invalid',
-      'automator ansible is not set up on this worker: give the absolute path of ansible-playbook as automators.ansible.fields.program in heddle.yaml',
+      'automator ansible is not set up on this worker: set automators.ansible.fields.program in heddle.yaml to the absolute path of ansible-playbook',
     );
   if (folder !== undefined && (typeof folder !== 'string' || !isAbsolute(folder)))
-    throw new PluginError('Invalid', 'automators.ansible.fields.folder in heddle.yaml is no absolute path');
+    throw new PluginError(
+      'Invalid',
+      'automators.ansible.fields.folder in heddle.yaml must be an absolute path',
+    );
   return { program, folder };
 }

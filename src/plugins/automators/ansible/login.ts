@@ -44,11 +44,11 @@ function checkHost(whose: string, { host, port, user, agent }: Host): void {
   const faults = [
     [
       'host',
-      unsafeText(host) ?? (/^[\p{L}\p{N}._:-]+$/u.test(host) ? undefined : 'is no host name and no address'),
+      unsafeText(host) ?? (/^[\p{L}\p{N}._:-]+$/u.test(host) ? undefined : 'is not a host name or address'),
     ],
     [
       'port',
-      Number.isInteger(port) && port > 0 && port < 65_536 ? undefined : 'is no number from 1 to 65535',
+      Number.isInteger(port) && port > 0 && port < 65_536 ? undefined : 'is not a number from 1 to 65535',
     ],
     ['user', unsafeUser(user)],
     ['agent', agent === undefined ? undefined : unsafeText(agent, { blanks: true })],

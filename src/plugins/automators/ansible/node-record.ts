@@ -4,7 +4,7 @@ import type { NodePlace } from './inventory.js';
 import { endSessions, folder } from './watch.js';
 
 /**
- * The files of one run on the node. They do not tell how a play ended: only the attempt that played it knows.
+ * The files of one run on the node. They do not record how a play ended; only the attempt that ran it knows.
  */
 export interface NodeRecord {
   /** Identifies the run; the same for all its attempts. */
@@ -31,7 +31,7 @@ export async function readRecord(shell: Shell): Promise<NodeRecord> {
   if (!/^\/[\p{L}\p{N}._+@/-]*$/u.test(home) || !/^\d{1,4}$/.test(ended) || rest.join('') !== '')
     throw new PluginError(
       'Invalid',
-      'automator ansible: the home folder of the login is no absolute path of letters, digits and . _ + @ -',
+      'automator ansible: the home folder of the login must be an absolute path of letters, digits and . _ + @ -',
     );
   const base = `${home}/${folder}/${id}`;
   const place = { tmp: `${base}/${randomUUID()}`, result: `${base}/result` };

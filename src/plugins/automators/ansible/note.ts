@@ -38,7 +38,7 @@ export function readNote(before: Json | undefined): PlayNote | undefined {
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'UnknownOutcome',
-    'the note of an earlier attempt about the play cannot be read: look at the node, then retry, or delete',
+    'the note of an earlier attempt cannot be read: check the node, then retry or delete',
   );
 }
 

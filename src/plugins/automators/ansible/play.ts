@@ -138,7 +138,7 @@ async function checkFiles({ program, folder }: AnsibleSettings, { path }: Ansibl
     );
   if (!(await isFile(program)))
     throw invalid(
-      `there is no ${program} on this worker; install ansible-core there, or name its ansible-playbook as automators.ansible.fields.program in heddle.yaml`,
+      `${program} does not exist on this worker; install ansible-core, or set automators.ansible.fields.program in heddle.yaml to its ansible-playbook`,
     );
   if (!path) return;
   if (folder === undefined)
@@ -147,7 +147,7 @@ async function checkFiles({ program, folder }: AnsibleSettings, { path }: Ansibl
     );
   if (!(await isFile(join(folder, path))))
     throw invalid(
-      `there is no playbook ${path} in ${folder} on this worker; look at what the administrator, or the resource, has there`,
+      `playbook ${path} does not exist in ${folder} on this worker; check the administrator's folder or the resource`,
     );
 }
 

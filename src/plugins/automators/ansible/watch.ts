@@ -51,7 +51,7 @@ export function reasonOf(stopped: AbortSignal): Error {
     : new PluginError('UnknownOutcome', 'the play was ended for an unknown reason');
 }
 
-const stoppedText = 'the play was told to end';
+const stoppedText = 'the play was ended on the node';
 
 /**
  * Ends the sessions of the play's modules: their first process has the play's folder among its arguments.

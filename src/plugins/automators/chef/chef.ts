@@ -29,18 +29,18 @@ for word in cinc-solo chef-solo; do
     exit
   fi
 done
-echo "neither cinc-solo nor chef-solo is there" >&2
+echo "neither cinc-solo nor chef-solo is installed" >&2
 exit 127
 `;
 
-const folder = z.string().regex(/^\/[^\0\r\n]*$/, { error: 'is no absolute path on the node' });
+const folder = z.string().regex(/^\/[^\0\r\n]*$/, { error: 'is not an absolute path on the node' });
 const fieldsSchema = z.object({
   runList: z
     .array(
       z
         .string()
         .regex(/^(recipe|role)\[[\w:@.-]+\]$|^(?!-)[\w:@.-]+$/, {
-          error: 'is no recipe or role, such as recipe[web::install]',
+          error: 'is not a recipe or role, such as recipe[web::install]',
         }),
       { error: 'is not a list of recipes and roles' },
     )

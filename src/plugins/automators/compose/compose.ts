@@ -22,11 +22,7 @@ export class ComposeAutomator extends UniformAutomator {
     const fields = readFields(this.actionFields);
     const { project = `${clusterId}-${service?.name ?? ''}`, run } = fields;
     if (taskName === 'INITIALIZE' && run === undefined)
-      throw fieldFault(
-        'compose',
-        'run',
-        'is missing: INITIALIZE does nothing else: give a service and its command',
-      );
+      throw fieldFault('compose', 'run', 'is missing: INITIALIZE requires a service and its command');
     const parts = partsOf(fields, { owner: `${clusterId}/${nodeId}`, data });
     const outcome = await this.shell.run({
       text: actOnProject,

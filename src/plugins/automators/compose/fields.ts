@@ -8,7 +8,9 @@ export const dataFile = 'data';
 /** Docker's and Podman's compose make names of containers, networks and volumes of it. */
 const projectSchema = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]*$/, { error: 'is not lower-case letters, digits, hyphens and underscores' });
+  .regex(/^[a-z0-9][a-z0-9_-]*$/, {
+    error: 'must consist of lower-case letters, digits, hyphens and underscores',
+  });
 
 /**
  * Beside the compose file or in folders there; no path that leads elsewhere, nor a word that programs take
@@ -17,7 +19,7 @@ const projectSchema = z
 const fileName = z
   .string()
   .regex(/^(?!-)(?!.*(^|\/)\.\.?(\/|$))[\w.-]+(\/[\w.-]+)*$/, {
-    error: 'is no name of a file beside the compose file',
+    error: 'is not a valid path of a file beside the compose file',
   })
   .refine((name) => name !== composeFile && name !== dataFile, {
     error: 'is set by Heddle itself; use another name',
@@ -33,7 +35,7 @@ const fieldsSchema = z.object({
     .record(
       z
         .string()
-        .regex(/^[A-Za-z_]\w*$/, { error: 'is no name of a variable' })
+        .regex(/^[A-Za-z_]\w*$/, { error: 'is not a valid variable name' })
         .refine((name) => !/^(HEDDLE|COMPOSE)_/.test(name), {
           error: 'is set by Heddle itself, as all HEDDLE_… and COMPOSE_… are; use another name',
         }),
@@ -47,7 +49,7 @@ const fieldsSchema = z.object({
   volumes: z.boolean().default(false),
   run: z
     .strictObject({
-      service: z.string().regex(/^[\w.][\w.-]*$/, { error: 'is no name of a service' }),
+      service: z.string().regex(/^[\w.][\w.-]*$/, { error: 'is not a valid service name' }),
       command: z.array(textValue).default([]),
     })
     .optional(),
@@ -60,6 +62,6 @@ export function readFields(given: JsonObject): ComposeFields {
   const fields = parseFields('compose', fieldsSchema, given);
   const needless = (['files', 'environment'] as const).find((name) => fields[name] !== undefined);
   if (fields.file === undefined && needless !== undefined)
-    throw fieldFault('compose', needless, 'belongs to a compose file: give file in the same action');
+    throw fieldFault('compose', needless, 'requires file in the same action');
   return fields;
 }

@@ -28,7 +28,7 @@ export class FakeAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     const { exitCode, stderr } = await this.shell.exec(['sh', '-c', 'mkdir -p "$HOME/.heddle-fake"']);
     if (exitCode !== 0)
-      throw new PluginError('ScriptFailed', `automator fake: its folder cannot be made: ${stderr.trim()}`, {
+      throw new PluginError('ScriptFailed', `automator fake: cannot create its folder: ${stderr.trim()}`, {
         exitCode,
       });
   }
@@ -41,7 +41,7 @@ export class FakeAutomator extends UniformAutomator {
     if (goesWrong && fields.throw !== undefined)
       throw failureOf(
         fields.throw,
-        `automator fake: ${name} was told to fail as ${fields.throw}, attempt ${attempt}`,
+        `automator fake: ${name} fails as scripted with ${fields.throw}, attempt ${attempt}`,
       );
     const outcome = await this.shell.run({
       text: script,
@@ -57,13 +57,13 @@ export class FakeAutomator extends UniformAutomator {
     if (outcome.exitCode !== 0)
       throw new PluginError(
         'ScriptFailed',
-        `automator fake: ${name} was told to fail with exit code ${outcome.exitCode}`,
+        `automator fake: ${name} fails as scripted with exit code ${outcome.exitCode}`,
         outcome,
       );
     if (goesWrong && fields.loseAnswer)
       throw new PluginError(
         'Retryable',
-        `automator fake: the answer of ${name} was lost, attempt ${attempt}`,
+        `automator fake: the response of ${name} was lost as scripted, attempt ${attempt}`,
         { retryAfterMs: 100 },
       );
     return { result: fields.results };

@@ -38,7 +38,7 @@ const failures: Readonly<Record<number, string>> = {
 };
 
 const fact = z.union([z.string(), z.number(), z.boolean()], {
-  error: 'is not a text, a number or true or false',
+  error: 'must be text, a number, or true or false',
 });
 const fieldsSchema = z.object({
   manifest: z.string({ error: 'is empty' }).regex(/\S/, { error: 'is empty' }),
@@ -48,7 +48,8 @@ const fieldsSchema = z.object({
       z
         .string()
         .regex(/^(?!heddle_)[a-z][a-z0-9_]*$/, {
-          error: 'is no name for a fact: lower-case letters, digits and underscores, not heddle_',
+          error:
+            'is not a valid fact name: use lower-case letters, digits and underscores, not beginning with heddle_',
         }),
       fact,
       { error: 'is not a mapping' },

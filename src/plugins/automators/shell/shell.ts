@@ -23,7 +23,7 @@ const fieldsSchema = z.object({
   file: z
     .string()
     .refine((path) => !path.startsWith('/') && !normalize(path).split('/').includes('..'), {
-      error: 'is no path inside of scripts',
+      error: 'is not a path inside scripts',
     })
     .optional(),
   arguments: z.array(textValue, { error: 'is not a list' }).default([]),
@@ -86,16 +86,18 @@ async function chooseScript(
   const given = Object.entries({ script: script || undefined, scriptFile, file })
     .filter(([, value]) => value !== undefined)
     .map(([name]) => name);
-  if (given.length > 1) throw invalid(`${given.join(' and ')} are given; only one of them can be the script`);
+  if (given.length > 1) throw invalid(`${given.join(' and ')} are set; set only one of them`);
   if (scriptFile !== undefined) return read(scriptFile, 'scriptFile');
   if (file === undefined) return script;
-  if (scripts === undefined) throw invalid('file is given, and no scripts that it is one of');
+  if (scripts === undefined) throw invalid('file requires scripts');
   return read(join(scripts, file), file);
 }
 
 function read(path: string, name: string): Promise<string> {
   return readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new PluginError('Invalid', `automator shell: there is no file ${name} in the resource`, { cause });
+    throw new PluginError('Invalid', `automator shell: file ${name} does not exist in the resource`, {
+      cause,
+    });
   });
 }
 

@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)('a cluster with ansible', () => {
       },
       300_000,
     );
-    const why = expect.stringContaining('how far it came is unknown');
+    const why = expect.stringContaining('its progress is unknown');
     expect([failure.kind, failure.message, plays()]).toEqual(['UnknownOutcome', why, 1]);
   });
 });

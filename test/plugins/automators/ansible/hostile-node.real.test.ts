@@ -101,7 +101,7 @@ describe.skipIf(missing !== undefined)('a play against a hostile node', () => {
     const [said, printed] = [player.said.length, player.printed.length];
     await play({ fields: { playbook }, more: { ...more, attempt: 3 }, note });
     expect(player.said.slice(said)).toContain(
-      'an earlier attempt was cut off: the playbook is played again from its start',
+      'an earlier attempt was interrupted: the playbook is run again from its start',
     );
     expect(player.printed.slice(printed)).toContainEqual(expect.stringContaining('changed'));
     expect(read('lost')).toBe('x\nx\n');

@@ -121,8 +121,8 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
   });
 
   test.each([
-    ['no play for the node', '[{hosts: group_db, tasks: []}]', 'no play of the playbook is for this node'],
-    ['no YAML', '- hosts: [', 'cannot be played'],
+    ['no play for the node', '[{hosts: group_db, tasks: []}]', 'no play of the playbook matches this node'],
+    ['no YAML', '- hosts: [', 'cannot be run'],
     [
       'an unknown module',
       '[{hosts: all, gather_facts: false, tasks: [{no_such_module: {}}]}]',

@@ -37,8 +37,8 @@ describe('automator compose', () => {
 
   test.each([
     [{ file: ' ' }, 'file is empty'],
-    [{ files: { 'a.conf': '' } }, 'files belongs to a compose file'],
-    [{ environment: { A: 'b' } }, 'environment belongs to a compose file'],
+    [{ files: { 'a.conf': '' } }, 'files requires file in the same action'],
+    [{ environment: { A: 'b' } }, 'environment requires file in the same action'],
     [{ file: 'a', files: { '../a': '' } }, 'files.../a'],
     [{ file: 'a', files: { '/etc/passwd': '' } }, 'files./etc/passwd'],
     [{ file: 'a', files: { 'compose.yaml': '' } }, 'set by Heddle'],
@@ -46,7 +46,7 @@ describe('automator compose', () => {
     [{ file: 'a', environment: { 'A-B': '' } }, 'environment.A-B'],
     [{ file: 'a', environment: { COMPOSE_FILE: 'x' } }, 'set by Heddle'],
     [{ file: 'a', environment: { A: ['x'] } }, 'environment.A must be text'],
-    [{ project: 'Big' }, 'project is not lower-case'],
+    [{ project: 'Big' }, 'project must consist of lower-case'],
     [{ run: { service: '--help' } }, 'run.service'],
     [{ run: { service: 'a', comand: [] } }, 'run'],
     [{ wait: 0 }, 'wait'],

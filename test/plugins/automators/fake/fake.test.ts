@@ -103,7 +103,7 @@ test('throws the given kind for the given number of attempts, and executes nothi
   expect(done()).toEqual([]);
   expect(await failureOf(install(fields, { attempt: 3 }))).toBe('nothing');
   expect(await failureOf(install({ throw: 'Internal' }))).toMatchObject({
-    message: expect.stringContaining('was told to fail as Internal'),
+    message: expect.stringContaining('fails as scripted with Internal'),
   });
 });
 

@@ -297,16 +297,16 @@ test('executes a script file of the store, and a text beside a folder of the sto
 });
 
 test.each([
-  ['two scripts', { scriptFile: '/x' }, 'echo', 'script and scriptFile are given'],
-  ['a file and no folder', { file: 'a' }, '', 'file is given, and no scripts'],
+  ['two scripts', { scriptFile: '/x' }, 'echo', 'script and scriptFile are set'],
+  ['a file and no folder', { file: 'a' }, '', 'file requires scripts'],
   [
     'a file outside of the folder',
     { scripts: '/x', file: 'a/../../b' },
     '',
-    'file is no path inside of scripts',
+    'file is not a path inside scripts',
   ],
-  ['an absolute file', { scripts: '/x', file: '/etc/passwd' }, '', 'file is no path inside of scripts'],
-  ['a file that is not there', { scripts: '/x', file: 'a' }, '', 'there is no file a in the resource'],
+  ['an absolute file', { scripts: '/x', file: '/etc/passwd' }, '', 'file is not a path inside scripts'],
+  ['a file that is not there', { scripts: '/x', file: 'a' }, '', 'file a does not exist in the resource'],
 ])('refuses %s', async (_what, fields, script, wrong) => {
   await expect(automator(fields).install(auth, script, '')).rejects.toMatchObject({
     kind: 'Invalid',
