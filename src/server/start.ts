@@ -143,6 +143,9 @@ function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace:
     'history.timerProcessorMaxTimeShift': '50ms',
     // By default a shard reads new tasks no more than 20 times a second, and each step of a chain waits for a read.
     'history.transferProcessorMaxPollRPS': 200,
+    // By default a workflow takes 10 updates at once. When the server refuses one more, it aborts those that no worker has
+    // accepted yet, so that many clients would keep each other out.
+    'history.maxInFlightUpdates': 200,
     ...options.dynamicConfig,
   };
   return [

@@ -59,7 +59,7 @@ describe('a lock file', () => {
 
   it('is left to the process that has taken it over', async () => {
     const lock = await take();
-    const { pid = 0 } = process;
+    const { pid } = process;
     const others = JSON.stringify({ owner: { pid, started: 'in another container' } });
     await writeFile(file, others);
     await lock.release();

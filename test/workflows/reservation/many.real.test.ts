@@ -1,4 +1,9 @@
+import { join } from 'node:path';
+import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { HeddleClient } from '../../../src/client/index.js';
+import { openKeyRing } from '../../../src/secrets/keys.js';
+import { heddle } from '../../../src/temporal-plugin.js';
 import { host, openGround } from '../../harness/machine/ground.js';
 import { startStack, type Stack } from '../../harness/stack.js';
 
@@ -16,11 +21,24 @@ describe('many reservations at once', () => {
   });
   afterAll(() => stack.stop());
 
-  it('all get an answer from one worker, and each is booked once', async () => {
+  it('of one client and of a hundred others are all answered by one worker, and each is booked once', async () => {
     const next = Math.ceil(Date.now() / hour) * hour + hour;
+    const { connection } = stack.client.temporal;
+    const { namespace } = stack;
+    const plugin = heddle({
+      keys: openKeyRing({ folder: join(stack.folder, 'keys'), create: false }),
+      namespace,
+    });
+    const clientOf = (number: number): HeddleClient =>
+      number % 2 === 0
+        ? stack.client
+        : new HeddleClient(new Client({ connection, namespace, plugins: [plugin] }), {
+            by: 'test',
+            busyMs: 60_000,
+          });
     const create = async (user: string, number: number): Promise<void> => {
       const from = next + Math.floor(number / machines) * hour;
-      await stack.client.reservations.create({
+      await clientOf(number).reservations.create({
         image: `${host.name}@${host.revision}`,
         user,
         from: new Date(from).toISOString(),
