@@ -126,7 +126,7 @@ describe('heddle for a cluster', () => {
     });
     expect(await json('status', 'fewer')).toMatchObject({
       history: [{ state: 'done', missing: { count: 1, nodes: ['app-2'] } }],
-      next: [{ command: 'heddle apply FILE', why: 'tries app-2 again' }],
+      next: [{ command: 'heddle apply FILE', why: 'retry app-2' }],
     });
     expect(await run('apply', file, '--accept-minimum')).toMatchObject({
       code: 0,

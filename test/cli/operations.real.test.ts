@@ -116,7 +116,7 @@ describe('heddle for operations on a cluster', () => {
       [['rollback', 'web'], 3, /no previous spec/],
       [['resume', 'web'], 3, /is not paused/],
       [['abandon', 'web', 'app-1', '--yes'], 3, /only if the deletion of its machine fails/],
-      [['stop', 'nobody', 'web'], 4, /no such cluster/],
+      [['stop', 'nobody', 'web'], 4, /cluster nobody does not exist/],
     ];
     for (const [words, code, text] of refused)
       expect(await run(...words), words.join(' ')).toMatchObject({
