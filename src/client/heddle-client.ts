@@ -207,8 +207,9 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Ends the running or held operation, or a queued one by its id. Completed work stays; machines that were
-   * never confirmed are deleted.
+   * Ends the running or held operation, or a queued one by its id; `waitFor` waits for the end. Completed work stays;
+   * machines that it created and that were never confirmed are deleted. A machine that cannot be deleted keeps its node,
+   * which is `failed`.
    */
   cancel(name: string, operation?: string): Promise<ApplyReply> {
     return this.update('cancel', name, cancelUpdate, { by: this.by, operation });

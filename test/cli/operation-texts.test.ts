@@ -255,6 +255,11 @@ describe('the next command', () => {
       ],
     ],
     [
+      'at rest with a node that was not removed',
+      status({ nodes: [{ ...node('app-1'), state: 'leaving' }] }),
+      ['heddle apply FILE'],
+    ],
+    [
       'changed',
       status({
         nodes: [node('app-1'), { ...node('app-2'), drift: { seen: 'gone', why: 'it is gone', at } }],
@@ -355,6 +360,16 @@ describe('the end of an operation', () => {
       showAnswer(record().output, { end: end(more) }, [], cancelShown);
     expect(cancelled({ state: 'cancelled' })).toBe(0);
     expect(cancelled({})).toBe(3);
+  });
+
+  it('is a failure if a machine of the cancelled operation could not be deleted, with the reason and the next command', () => {
+    const { output, lines } = record();
+    const left = [node('app-1', { action: 'DELETE', kind: 'Auth', message: 'the key is refused' })];
+    const cancelled = { end: end({ state: 'cancelled' }, { nodes: left }) };
+    expect(showAnswer(output, cancelled, [], cancelShown)).toBe(1);
+    expect(lines.join('\n')).toMatch(
+      /is cancelled[^]*app-1: DELETE failed[^]*the key is refused[^]*next: heddle apply FILE/,
+    );
   });
 });
 

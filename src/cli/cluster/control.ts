@@ -8,6 +8,7 @@ import type { Output } from '../output.js';
 import { confirm } from '../terminal.js';
 import type { Shown } from '../verb.js';
 import { clusterVerb } from './cluster-verb.js';
+import { printFailures } from './failure-text.js';
 import { type Ended, finish, type Outcome, outcomeShown, type Waiting } from './outcome.js';
 
 interface ControlOptions extends ServerOptions, Pick<Waiting, 'wait' | 'acceptMinimum'> {}
@@ -46,8 +47,11 @@ export const cancelShown = {
   document: (outcome) => ('end' in outcome ? describeCancelled(outcome) : outcomeShown.document(outcome)),
   print: (output, outcome) =>
     'end' in outcome ? printCancelled(output, outcome) : outcomeShown.print(output, outcome),
-  exitCode: (outcome) =>
-    'end' in outcome && outcome.end.operation.state !== 'cancelled' ? exitCodes.refused : exitCodes.ok,
+  exitCode: (outcome) => {
+    if (!('end' in outcome)) return exitCodes.ok;
+    if (outcome.end.operation.state !== 'cancelled') return exitCodes.refused;
+    return leftMachines(outcome) ? exitCodes.failed : exitCodes.ok;
+  },
 } satisfies Shown<[], Outcome>;
 
 /** Ends an operation; reports also an operation that ended before it could be cancelled. */
@@ -63,13 +67,25 @@ function describeCancelled({ end: { operation, status } }: Ended): EndedDocument
   return { cluster: status.name, clusterUid: status.uid, operation };
 }
 
-function printCancelled(output: Output, { end: { operation, status } }: Ended): void {
+function printCancelled(output: Output, outcome: Ended): void {
+  const { operation, status } = outcome.end;
   const { id, state, what, startedAt } = operation;
   const result =
     state === 'cancelled'
       ? `is cancelled${startedAt === undefined ? ' before it started' : '; completed work stays'}`
       : `ended before it could be cancelled: ${state}`;
   output.line(`${status.name}: operation ${id} (${what}) ${result}`);
+  if (!leftMachines(outcome)) return;
+  printFailures(output, status, Date.now());
+  output.line();
+  output.line('next: heddle apply FILE');
+}
+
+/** Whether machines are left that could not be deleted. */
+function leftMachines({ end: { operation, status } }: Ended): boolean {
+  const { state, startedAt } = operation;
+  const isEnded = state === 'cancelled' && startedAt !== undefined;
+  return isEnded && status.nodes.some(({ failure }) => failure?.action === 'DELETE');
 }
 
 type AbandonOptions = ControlOptions & { readonly yes?: boolean };

@@ -37,7 +37,7 @@ function abandon(name: string, node: string): NextStep {
   return { command: `heddle abandon ${name} ${node}`, why: 'forget its machine without deleting it' };
 }
 
-/** Steps for nodes that the last operation left out, and for each kind of drift. */
+/** Steps for nodes that the last operation left out or unfinished, and for each kind of drift. */
 function atRest({ name, nodes, checks, history, locked }: ClusterStatus, now: number): readonly NextStep[] {
   const steps = (
     kinds: readonly Drift[],
@@ -52,7 +52,9 @@ function atRest({ name, nodes, checks, history, locked }: ClusterStatus, now: nu
       ...Object.values(health),
     ].some((one) => isStale(one, now, checks.every)),
   );
-  const missing = nodes.find(({ failure }) => failure !== undefined);
+  const missing = nodes.find(
+    ({ failure, state }) => failure !== undefined || ['new', 'leaving'].includes(state),
+  );
   return [
     ...(missing === undefined ? [] : [{ command: 'heddle apply FILE', why: `retry ${missing.nodeId}` }]),
     ...(leftOf(history) === 0 ? [] : [{ command: 'heddle apply FILE', why: 'apply the rest of the file' }]),
@@ -121,5 +123,8 @@ function helpsNewMachine({ action, kind }: FailureRecord): boolean {
 }
 
 function cancel(name: string): NextStep {
-  return { command: `heddle cancel ${name}`, why: 'end it; completed work stays' };
+  return {
+    command: `heddle cancel ${name}`,
+    why: 'end it; completed work stays, unconfirmed machines are deleted',
+  };
 }

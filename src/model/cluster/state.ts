@@ -90,6 +90,8 @@ export interface ClusterState extends NodesState {
 export interface Halt {
   readonly to: 'delete' | 'cancel';
   readonly by: string;
+  /** Why the operation was held when it was cancelled. */
+  readonly held?: string;
 }
 
 /** Every service that some node has, or that the spec names. */

@@ -179,7 +179,10 @@ export function refuseCancel(memory: Memory, { operation: wanted }: CancelReques
   return undefined;
 }
 
-/** Cancels the operation under way or held, or one that waits. The cluster stays as it is then. */
+/**
+ * Cancels the operation under way or held, or one that waits. The cluster then stays as it is, except for machines that were
+ * never confirmed.
+ */
 export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRequest): ApplyReply {
   const { operation, queue } = memory.state;
   const waiting = queue.find(
@@ -191,13 +194,10 @@ export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRe
     endOperation(memory, 'cancelled', { ...waiting.operation, reason: `cancelled by ${by} before it began` });
     return reply(memory, waiting.operation.id);
   }
-  if (operation?.state === 'running') memory.halt = { to: 'cancel', by };
-  else if (operation !== undefined) {
-    changeNodes(memory, ({ failure: _failure, ...node }) => node);
-    endOperation(memory, 'cancelled', {
-      ...operation,
-      reason: `cancelled by ${by} while it was held: ${operation.reason ?? ''}`,
-    });
+  if (operation !== undefined) {
+    const held = operation.state === 'held' ? { held: operation.reason ?? '' } : {};
+    memory.halt ??= { to: 'cancel', by, ...held };
+    changeOperation(memory, { state: 'running' });
   }
   return reply(memory, operation?.id ?? wanted ?? '');
 }

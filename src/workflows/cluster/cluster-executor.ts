@@ -136,6 +136,7 @@ export function nodeFailed(
 ): void {
   const { nodeId } = failure;
   const excluded =
+    memory.halt === undefined &&
     !replacesLost(memory.state, failure.lost?.seen) &&
     (mayContinueWithout(memory, specGroup) || isTolerated(memory, failure));
   const recorded = excluded ? { ...failure, tolerated: true as const } : failure;

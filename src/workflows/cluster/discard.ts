@@ -1,11 +1,12 @@
 import type { Work } from '../../model/cluster/work.js';
+import type { NodeState } from '../../model/node/state.js';
 import { startRun, type Executor } from './executor.js';
-import { dropNode, hideNode } from './memory.js';
+import { changeNodes, dropNode, hideNode } from './memory.js';
 import { conditionOf } from '../inbox.js';
 
 /**
- * A cancelled operation leaves no machine that was asked for and never confirmed. Machines of a previous run of the cluster
- * stay: they may hold data.
+ * A cancelled operation leaves no machine that it asked for and that was never confirmed. One that cannot be deleted keeps
+ * its node, with the failure of DELETE; other failures end with the operation.
  */
 export async function discardIncomplete(
   executor: Executor,
@@ -13,15 +14,18 @@ export async function discardIncomplete(
   isPreempted: () => boolean,
 ): Promise<void> {
   const { memory } = executor;
-  const nodes = Object.values(memory.state.nodes);
-  for (const { nodeId, facts } of nodes) {
+  for (const { nodeId, facts } of Object.values(memory.state.nodes)) {
     if (facts.machine === undefined) dropNode(memory, nodeId);
   }
-  const halfMade = nodes.filter(
-    ({ facts, keyUid }) => facts.machine !== undefined && facts.CONFIRM === undefined && keyUid === undefined,
-  );
+  const halfMade = Object.values(memory.state.nodes).filter(isHalfMade);
+  changeNodes(memory, (node) => {
+    const { failure, excluded, ...rest } = node;
+    if (isHalfMade(node)) return rest;
+    return failure?.action === 'DELETE' ? node : { ...rest, ...(excluded === true ? { excluded } : {}) };
+  });
   if (halfMade.length === 0) return;
   for (const { nodeId } of halfMade) hideNode(memory, nodeId, 'leaving');
+  executor.tasks({ total: halfMade.length });
   const work: Work = {
     operation,
     placements: {},
@@ -40,8 +44,17 @@ export async function discardIncomplete(
   };
   memory.state = { ...memory.state, work };
   const run = startRun(executor, work);
+  memory.run = run;
   await conditionOf('operation', () => run.over() || isPreempted());
   if (!run.over()) run.cancel();
+  delete memory.run;
   const { work: _work, ...state } = memory.state;
   memory.state = state;
+}
+
+/** Machines of a previous run of the cluster may hold data, and those of earlier operations are not this one's. */
+function isHalfMade({ facts, keyUid, runs, createBegun }: NodeState): boolean {
+  if (facts.machine === undefined || facts.CONFIRM === true || keyUid !== undefined) return false;
+  const isAskedFor = createBegun === true || facts.CREATE === true;
+  return !isAskedFor || runs['-/CREATE'] !== undefined || runs['-/CONFIRM'] !== undefined;
 }

@@ -170,10 +170,11 @@ async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Pr
   }
   const { operation } = memory.state;
   delete memory.run;
+  memory.state = { ...memory.state, paused: false };
   if (how === 'discard') await discardIncomplete(executor, operation, () => isToHalt(memory));
   tidy(memory);
   const { work: _work, command: _command, ...state } = memory.state;
-  memory.state = { ...state, paused: false };
+  memory.state = state;
 }
 
 /** A service without REMOVE counts as removed once its node no longer wants it and nothing failed there. */

@@ -17,6 +17,8 @@ import { conditionOf } from '../inbox.js';
 /** Holds the nodes of a workflow during one run. The state itself is never mutated. */
 export interface NodesMemory {
   state: NodesState & { readonly peers: PeersState };
+  /** The work of this workflow's own nodes that is under way. */
+  run?: { forget(nodeId: string): void };
 }
 
 /** Holds a cluster's state during one run of its workflow. */
@@ -24,8 +26,6 @@ export interface Memory extends NodesMemory, EntityMemory {
   state: ClusterState;
   /** Set once the operation under way is to end early: nothing new is started for it. */
   halt?: Halt;
-  /** The work of this workflow's own nodes that is under way. */
-  run?: { forget(nodeId: string): void };
   /** This run ends: nothing more is sent, for a message sent together with a continue-as-new is lost. */
   closing?: true;
   /** Groups that a message is on its way to. */

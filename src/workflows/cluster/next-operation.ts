@@ -11,6 +11,7 @@ import { now } from '../entity.js';
 import { isPublished, noteOutcome } from './events.js';
 import { changeNodes, changeOperation, showNode, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
+import { undeletedText } from './settle.js';
 import { condition } from '../inbox.js';
 
 export function hasWork({ state }: Memory): boolean {
@@ -132,10 +133,11 @@ function endHalted(memory: Memory, operation: Operation): void {
     });
     return;
   }
-  changeNodes(memory, ({ failure: _failure, ...node }) => node);
+  const { by = 'an unknown user', held } = halt ?? {};
+  const left = undeletedText(memory);
   endOperation(memory, 'cancelled', {
     ...operation,
-    reason: `cancelled by ${halt?.by ?? 'an unknown user'}`,
+    reason: `cancelled by ${by}${held === undefined ? '' : ` while it was held: ${held}`}${left === undefined ? '' : `; ${left}`}`,
   });
 }
 

@@ -40,8 +40,10 @@ const haltMs = 60_000;
  * carried work.
  */
 export async function operate(memory: Memory): Promise<OperationEnd> {
+  if (memory.halt !== undefined) return halt(memory);
   if (memory.state.work === undefined) {
     const end = (await endUnplanned(memory)) ?? (await prepare(memory));
+    if (end === 'halted') return halt(memory);
     if (end !== undefined) return end;
   }
   return executeWork(memory);
@@ -54,7 +56,7 @@ export async function operate(memory: Memory): Promise<OperationEnd> {
 async function endUnplanned(memory: Memory): Promise<OperationEnd | undefined> {
   if (memory.state.unplanned !== true) return undefined;
   await condition(() => groupsOver(memory) || memory.halt !== undefined);
-  if (memory.halt !== undefined) return halt(memory);
+  if (memory.halt !== undefined) return 'halted';
   endWork(memory);
   return isHeldByFailures(memory) ? settleOrReplaceLost(memory) : undefined;
 }
@@ -301,6 +303,7 @@ async function halt(memory: Memory, run?: Run): Promise<OperationEnd> {
   instructAll(memory, { do: 'halt', how: to === 'cancel' ? 'discard' : 'cancel' });
   if (run !== undefined) await cancelRun(run);
   endWork(memory);
+  changeOperation(memory, { paused: undefined });
   const { operation } = memory.state;
   if (to === 'cancel')
     await discardIncomplete(

@@ -36,6 +36,15 @@ export function isHeldByFailures(memory: Memory): boolean {
   return holding.length + inGroups > 0;
 }
 
+/** Why machines of a cancelled operation are still there; undefined if none is. */
+export function undeletedText(memory: Memory): string | undefined {
+  const { operation } = memory.state;
+  const { failed, inGroups } = failuresOf(memory);
+  const failures = operation?.failures?.filter(({ action }) => action === 'DELETE');
+  const count = failed.length + inGroups;
+  return count === 0 || operation === undefined ? undefined : reasonOf({ ...operation, failures }, count);
+}
+
 /** Nodes that failed, and hold the operation or not. */
 function failuresOf({ state: { nodes, groups } }: Memory): {
   readonly failed: readonly NodeState[];

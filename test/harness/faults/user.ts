@@ -135,6 +135,7 @@ async function mend(model: Model, user: User, id: string, { then }: Trouble): Pr
   story.push(`  held; ${then}`);
   if (then === 'cancel') {
     await harness.client.cancel(name, id);
+    expect(await settle(user, id)).toBe('cancelled');
     model.whole = false;
     return;
   }
