@@ -42,6 +42,11 @@ export const providerVerbs = {
   },
   POWER_RESET: (call) =>
     askProvider(call, async (open) => {
+      if (!call.attempt.isFirst)
+        throw new PluginError(
+          'UnknownOutcome',
+          'an earlier attempt may have reset the power, so it is not reset again',
+        );
       await resetPower(call, open);
       return {};
     }),
@@ -111,7 +116,7 @@ export const providerVerbs = {
  */
 function doubt({ attempt }: MachineCall, error: unknown): unknown {
   const mayPass = !(error instanceof PluginError) || error.kind === 'Retryable' || error.kind === 'NotReady';
-  return attempt.number === 1 || mayPass
+  return attempt.isFirst || mayPass
     ? error
     : new PluginError('UnknownOutcome', error.message, { cause: error });
 }
