@@ -54,6 +54,30 @@ export async function recordMark(
   }
 }
 
+/**
+ * Marks the task by a heartbeat that the server has taken when this returns: it takes none of an attempt that another one has
+ * replaced. The mark stays on failure.
+ * @throws PluginError Retryable if the server does not take it.
+ */
+export async function recordAtOnce(
+  { runs }: Pick<ActivityParts, 'runs'>,
+  attempt: Attempt,
+  { mark, what }: RecordedMark,
+): Promise<void> {
+  const { workflowExecution, activityId, taskToken: token } = activityInfo();
+  attempt.mark(mark);
+  if (workflowExecution === undefined) return;
+  attempt.at(`records ${what}`);
+  const task = { workflowId: workflowExecution.workflowId, activityId, token };
+  let why = 'another attempt has taken the place of this one';
+  try {
+    if (await runs.recordHeartbeat(task, attempt.heartbeat())) return;
+  } catch (error) {
+    why = error instanceof Error ? error.message : String(error);
+  }
+  throw new PluginError('Retryable', `${what} could not be recorded: ${why}`);
+}
+
 function isSame(one: Json | undefined, other: Json): boolean {
   return one !== undefined && stableJson(one) === stableJson(other);
 }

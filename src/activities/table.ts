@@ -37,6 +37,7 @@ import { checkPlacement } from './cluster/check-placement.js';
 import { checkPins } from './cluster/pins.js';
 import { servePlan } from './cluster/plan.js';
 import { planPool } from './pool/plan.js';
+import { endUnsent, isSentOnce } from './provider/create-once.js';
 import { findMachines } from './provider/find-machines.js';
 import { runProviderTask } from './provider/provider-task.js';
 import { readQuota } from './pool/read-quota.js';
@@ -155,7 +156,10 @@ interface TaskRun {
 async function runTask({ parts, peers, lists, action, request, within }: TaskRun): Promise<TaskOutcome> {
   const row = activityTable[action];
   const attempt = openAttempt(parts, action, request, pluginOf(action, request), within);
-  return conclude(attempt, action, async () => {
+  const endOf = (failure: Error): Error =>
+    isSentOnce(parts, action, request) ? endUnsent(failure, attempt) : failure;
+  const ending = { attempt, name: action, endOf };
+  return conclude(ending, async () => {
     checkPins(parts.registry, request.plugins);
     const explaining = <Result>(call: TaskCall, result: Promise<Result>): Promise<Result> =>
       result.catch(async (error: unknown) => {
@@ -278,13 +282,18 @@ async function runRead(
     facts: { cluster: clusterId ?? '-', provider: provider.name },
     openLog: () => noTaskLog,
   });
-  return conclude(attempt, name, () => read(parts, lists, request, attempt));
+  return conclude({ attempt, name }, () => read(parts, lists, request, attempt));
+}
+
+interface Ending {
+  readonly attempt: Attempt;
+  readonly name: ActivityName;
+  readonly endOf?: (failure: Error) => Error;
 }
 
 /** Runs the work of an attempt and turns what it throws into the failure that the workflow reads. */
 async function conclude<Result>(
-  attempt: Attempt,
-  name: ActivityName,
+  { attempt, name, endOf = (failure) => failure }: Ending,
   work: () => Promise<Result>,
 ): Promise<Result> {
   let isTaskOver = true;
@@ -293,7 +302,8 @@ async function conclude<Result>(
     attempt.log.debug(`${attempt.title} done`);
     return result;
   } catch (error) {
-    const failure = toFailure(error, attempt, activityTable[name].retry, isAction(name) ? name : undefined);
+    const { retry } = activityTable[name];
+    const failure = endOf(toFailure(error, attempt, retry, isAction(name) ? name : undefined));
     isTaskOver = !(failure instanceof ApplicationFailure) || failure.nonRetryable === true;
     if (attempt.detach.aborted) attempt.log.debug(`${attempt.title} detached`, { reason: failure.message });
     else attempt.log.warn(failure.message);

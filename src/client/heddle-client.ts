@@ -201,9 +201,12 @@ export class HeddleClient extends EntityClient {
     });
   }
 
-  /** Continues a held operation from exactly what failed. */
+  /**
+   * Continues a held operation from exactly what failed. This also confirms that a machine that a failure asked to look
+   * for does not exist.
+   */
   retry(name: string): Promise<ApplyReply> {
-    return this.update('retry', name, retryUpdate, { by: this.by });
+    return this.update('retry', name, retryUpdate, { by: this.by, at: Date.now() });
   }
 
   /**

@@ -18,6 +18,7 @@ import { readSealedFailure, type SealedFailure } from '../model/messages/sealed-
 import { messagesOf } from '../model/messages/table.js';
 import { readSealedResult } from '../model/messages/sealed-result.js';
 import { unknownOutcome } from '../model/node/failure.js';
+import { lookFirstAfter } from '../model/node/look-first.js';
 import { hostSkewMs } from '../model/messages/taken.js';
 import { noteKeyLookup, refusalOfResult } from './payload-keys.js';
 import { recorded } from './recorded.js';
@@ -50,7 +51,7 @@ export const interceptors = (): WorkflowInterceptors => ({
           return ended;
         }
         const genuine = ended.catch((error: unknown) => {
-          throw openFailure(error, { call, scope, limits });
+          throw openFailure(error, { call, scope, limits, look: lookFirstAfter(activityType, input.args) });
         });
         const result = readSealedResult(await acceptResult(genuine, fail, refusalOfKey));
         if (result.call !== call) throw fail(refusedResult('It answers no call, or another one.'));
@@ -97,13 +98,15 @@ interface Call {
   readonly call: string;
   readonly scope: CancellationScope;
   readonly limits: Limits;
+  /** What a person is to look for if the outcome is unknown. */
+  readonly look: string;
 }
 
 /**
  * A failure as far as it is genuine. A cancellation is one only if this workflow requested it: callers can fail an activity
  * with it at any time, and nodes would be left out of an operation that goes on.
  */
-function openFailure(error: unknown, { call, scope, limits }: Call): unknown {
+function openFailure(error: unknown, { call, scope, limits, look }: Call): unknown {
   if (!(error instanceof ActivityFailure)) return error;
   const { message, activityType, activityId, retryState, identity, cause } = error;
   if (cause instanceof CancelledFailure && scope.consideredCancelled) return error;
@@ -111,7 +114,7 @@ function openFailure(error: unknown, { call, scope, limits }: Call): unknown {
     (cause instanceof TimeoutFailure
       ? openTimeout(cause, call, limits)
       : openCause(cause, call, (failure) => isLast(failure, retryState, limits, scope))) ??
-    failedUnsealed(activityType, cause);
+    failedUnsealed(activityType, cause, look);
   return new ActivityFailure(message, activityType, activityId, retryState, identity, genuine);
 }
 
@@ -212,16 +215,12 @@ function refusedResult(why: string): ApplicationFailure {
   return unknown(`The result was refused. ${why}`);
 }
 
-function failedUnsealed(activityType: string, cause: unknown): ApplicationFailure {
+function failedUnsealed(activityType: string, cause: unknown, look: string): ApplicationFailure {
   const how =
     cause instanceof TimeoutFailure
       ? `timed out (${cause.timeoutType ?? 'UNSPECIFIED'}) before its time limit`
       : 'failed, but not by a worker of this installation';
-  // A provider type with idempotency `none` cannot be asked for the machine, so a retry sends CREATE again.
-  const first = activityType.startsWith('CREATE')
-    ? '. If the provider cannot tell what CREATE has made, look there first, and delete the machine if there is one'
-    : '';
-  return unknown(`${activityType} was reported as ${how}.`, first);
+  return unknown(`${activityType} was reported as ${how}.`, look);
 }
 
 /** @param what Whole sentences. */

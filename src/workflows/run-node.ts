@@ -12,6 +12,7 @@ import { machinePartOf } from '../model/node/result-table.js';
 import type { Step } from '../model/plan/plan.js';
 import {
   recordBegun,
+  recordNothingMade,
   recordChecked,
   recordDone,
   recordHealth,
@@ -21,6 +22,7 @@ import {
 import { now } from './entity.js';
 import { scheduleTask } from './schedule.js';
 import { readTaskFailure } from './task-failure.js';
+import { beginCreate, type CreateCalls } from './unsent-create.js';
 
 /** What a workflow of several nodes adds to the chain of one. */
 export interface NodeHooks {
@@ -174,18 +176,25 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
   const attempts = actionSpec(owner, step)?.attempts ?? 1;
   const key = runKey(step);
   const firstRun = owner.state().runs[key] ?? 1;
-  for (let run = firstRun; ; run += 1) {
+  let run = firstRun;
+  let create: CreateCalls | undefined;
+  for (;;) {
     note(owner, step, 'queued');
     const release = await owner.acquire(step);
     if (release === undefined) return stopped(owner);
     note(owner, step, 'running');
     // Before the step is recorded as begun: the request says whether an earlier CREATE was.
+    const before = owner.state();
     const request = requestFor(owner, step, run);
     owner.change((node) => ({ ...recordBegun(node, step), runs: { ...node.runs, [key]: run } }));
     try {
       const { placement } = owner.state();
       if (placement === undefined) throw new Error(`${request.nodeId} has no placement`);
-      const outcome = await scheduleTask(step.action, request, placement, step).finally(release);
+      if (step.action === 'CREATE') create ??= beginCreate(placement);
+      const { withinMs = create?.leftMs() } = step;
+      const outcome = await scheduleTask(step.action, request, placement, { ...step, withinMs }).finally(
+        release,
+      );
       if (step.settleMs !== undefined) await sleep(step.settleMs);
       const { result = {} } = outcome;
       const full = owner.lacksRoom(mergePayload(owner.state().payload, result));
@@ -196,19 +205,26 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
       if (isCancellation(error)) return stopped(owner);
       const failure = readTaskFailure(error, { ...step, taskId: request.taskId }, now());
       owner.change((node) => ({
-        ...node,
+        ...(failure.madeNothing ? recordNothingMade(node, before) : node),
         payload: mergePayload(node.payload, machinePartOf(failure.result)),
       }));
+      const next = create?.next(failure) ?? failure.record;
+      if (typeof next === 'number') {
+        note(owner, step, 'queued');
+        await sleep(next);
+        continue;
+      }
       // Only a run that is known to have ended may be followed by another; any other failure attaches to the
       // same run.
       if (failure.record.kind === 'ScriptFailed') {
-        owner.change((node) => ({ ...node, runs: { ...node.runs, [key]: run + 1 } }));
-        if (run - firstRun + 1 < attempts && !isPermanent(owner, step, failure.record)) {
-          await backOff(owner, step, run - firstRun);
+        run += 1;
+        owner.change((node) => ({ ...node, runs: { ...node.runs, [key]: run } }));
+        if (run - firstRun < attempts && !isPermanent(owner, step, failure.record)) {
+          await backOff(owner, step, run - firstRun - 1);
           continue;
         }
       }
-      return failStep(owner, step, failure.record, request.peersVersion);
+      return failStep(owner, step, next, request.peersVersion);
     }
   }
 }

@@ -1,13 +1,15 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import { cutText } from '../model/carried.js';
 import type { AnyAction } from '../model/action.js';
-import type { FailureDetails, FailureRecord } from '../model/node/failure.js';
+import type { FailureDetails, FailureRecord, UnsentCall } from '../model/node/failure.js';
 import type { JsonObject } from '../model/json.js';
 
 export interface TaskFailure {
   readonly record: FailureRecord;
   /** What the failed attempt still knows of the machine. */
   readonly result: JsonObject;
+  readonly madeNothing: boolean;
+  readonly unsent?: UnsentCall;
 }
 
 /** In bytes of JSON: plugins and nodes choose these texts, and workflows carry them. */
@@ -26,7 +28,7 @@ export function readTaskFailure(
   const said = cause instanceof Error ? cause.message : String(cause);
   const message =
     timedOut === undefined ? said : `${timedOut}${said === '' ? '' : `; the last attempt said: ${said}`}`;
-  const { result = {}, stdout, stderr, ...rest } = details;
+  const { result = {}, stdout, stderr, madeNothing = false, unsent, ...rest } = details;
   const { taskId, action, service } = task;
   const record: FailureRecord = {
     taskId,
@@ -39,7 +41,7 @@ export function readTaskFailure(
     ...(stderr === undefined ? {} : { stderr: cutText(stderr, longestOutput) }),
     at,
   };
-  return { record, result };
+  return { record, result, madeNothing, ...(unsent === undefined ? {} : { unsent }) };
 }
 
 function unwrap(error: unknown): { readonly cause: unknown; readonly timedOut?: string } {

@@ -16,7 +16,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
-  const { command, variables = {}, ...rest } = base;
+  const { command, variables = {}, lookedAt: _looked, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   const used = spec === undefined ? undefined : usedVariables(spec.fields, variables);
@@ -40,7 +40,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     config: { ...node.payload, services: node.services },
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
-    ...(action === 'CREATE' && node.createBegun === true ? { createBegun: true } : {}),
+    ...(action === 'CREATE' || action === 'DELETE' ? earlierCreate(node, base.lookedAt) : {}),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: {
       name: placement?.provider ?? '',
@@ -66,6 +66,18 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
             timeoutMs: spec.timeout === undefined ? undefined : milliseconds(spec.timeout),
           },
         }),
+  };
+}
+
+/** @param lookedAt of the workflow: says nothing about a CREATE of this node that was begun */
+function earlierCreate(
+  node: Pick<NodeState, 'createBegun' | 'lookedAt'>,
+  lookedAt: number | undefined,
+): Pick<TaskRequest, 'createBegun' | 'lookedAt'> {
+  const looked = node.lookedAt ?? (node.createBegun === true ? undefined : lookedAt);
+  return {
+    ...(node.createBegun === true ? { createBegun: true } : {}),
+    ...(looked === undefined ? {} : { lookedAt: looked }),
   };
 }
 
@@ -128,5 +140,5 @@ export interface CarriedNode {
 
 export type TaskBase = Pick<
   TaskRequest,
-  'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command' | 'variables'
+  'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command' | 'variables' | 'lookedAt'
 >;

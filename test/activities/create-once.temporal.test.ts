@@ -4,6 +4,8 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTaskActivities } from '../../src/activities/table.js';
+import { skewMs } from '../../src/model/messages/envelope.js';
+import type { TaskRequest } from '../../src/model/node/task-request.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../src/worker/workflow-runs.js';
@@ -33,6 +35,7 @@ async function startWorker(): Promise<void> {
     plugins: [plugin],
     activities: createTaskActivities(bench.parts),
     shutdownGraceTime: 0,
+    maxHeartbeatThrottleInterval: 300,
   });
   running = worker.run();
 }
@@ -71,11 +74,15 @@ async function calls(hostname: string): Promise<number> {
   ).length;
 }
 
-const create = (hostname: string): Promise<WorkflowHandle<typeof createOne>> =>
+const create = (
+  hostname: string,
+  more: Partial<TaskRequest> = {},
+  queue = taskQueue,
+): Promise<WorkflowHandle<typeof createOne>> =>
   client.workflow.start<typeof createOne>('createOne', {
     workflowId: `once-${randomUUID()}`,
-    taskQueue,
-    args: [taskOn(hostname)],
+    taskQueue: queue,
+    args: [taskOn(hostname, {}, more)],
   });
 
 async function failureOf(handle: WorkflowHandle<typeof createOne>): Promise<unknown> {
@@ -138,43 +145,10 @@ describe('CREATE at a provider that cannot report the result of a lost call', ()
   });
 
   it('is repeated if it failed before it was sent, and creates one machine', async () => {
-    let refusals = 2;
-    const { resolveSecrets } = bench.parts;
-    const shaky = await openMachineBench(service, {
-      like: bench,
-      descriptor: { idempotency: 'none' },
-      changes: {
-        runs: bench.parts.runs,
-        resolveSecrets: async (value, origin) => {
-          if (refusals > 0) {
-            refusals -= 1;
-            throw Object.assign(new Error('the vault does not answer'), {
-              name: 'PluginError',
-              kind: 'Retryable',
-            });
-          }
-          return resolveSecrets(value, origin);
-        },
-      },
+    await shakily(2, async (queue) => {
+      const handle = await create('shaky', {}, queue);
+      expect(await handle.result()).toMatchObject({ result: { providerid: expect.any(String) } });
     });
-    const queue = `${taskQueue}-shaky`;
-    const other = await Worker.create({
-      connection: native,
-      taskQueue: queue,
-      workflowBundle,
-      plugins: [plugin],
-      activities: createTaskActivities(shaky.parts),
-      shutdownGraceTime: 0,
-    });
-    const outcome = await other.runUntil(
-      client.workflow.execute<typeof createOne>('createOne', {
-        workflowId: `once-${randomUUID()}`,
-        taskQueue: queue,
-        args: [taskOn('shaky')],
-      }),
-    );
-    expect(outcome).toMatchObject({ result: { providerid: expect.any(String) } });
-    expect(refusals).toBe(0);
     expect(await calls('shaky')).toBe(1);
   });
 
@@ -202,7 +176,7 @@ describe('CREATE at a provider that cannot report the result of a lost call', ()
       const { input } = scheduled?.activityTaskScheduledEventAttributes ?? {};
       return fail(task, { lastHeartbeatDetails: input });
     },
-    'an empty last heartbeat': (task) => fail(task, { lastHeartbeatDetails: { payloads: [] } }),
+    'an empty last heartbeat': (task) => fail(task, emptied),
     'an empty heartbeat': async (task) => {
       await client.workflowService.recordActivityTaskHeartbeatById(task);
       return fail(task);
@@ -212,26 +186,84 @@ describe('CREATE at a provider that cannot report the result of a lost call', ()
       await client.workflowService.resetActivity({ ...task, execution, id, resetHeartbeat: true });
       return fail({ ...task, activityId: id });
     },
+    'a reset of the paused activity': async ({ activityId: id, ...task }) => {
+      const execution = { workflowId: task.workflowId };
+      await client.workflowService.pauseActivity({ ...task, execution, id });
+      await fail({ ...task, activityId: id });
+      return client.workflowService.resetActivity({ ...task, execution, id, resetHeartbeat: true });
+    },
+    'the end of a pause that counts its attempts anew': async ({ activityId: id, ...task }) => {
+      const execution = { workflowId: task.workflowId };
+      const anew = { resetAttempts: true, resetHeartbeat: true };
+      await client.workflowService.pauseActivity({ ...task, execution, id });
+      await fail({ ...task, activityId: id });
+      return client.workflowService.unpauseActivity({ ...task, execution, id, ...anew });
+    },
+    'a time limit that is over': async (task) => {
+      await client.workflowService.updateActivityOptions({
+        ...task,
+        execution: { workflowId: task.workflowId },
+        id: task.activityId,
+        activityOptions: { startToCloseTimeout: { nanos: 1_000_000 } },
+        updateMask: { paths: ['start_to_close_timeout'] },
+      });
+      return fail(task, emptied).catch(() => undefined);
+    },
+    'a reset of the workflow': resetWorkflow,
   };
   // Promise: create-sent-once
   it.each(Object.entries(hidings))('is not repeated if its intent is hidden by %s', async (name, hide) => {
     const hostname = `hidden-${name.replaceAll(' ', '-')}`;
-    const { body } = await service.call('POST', '/v1/faults', {
-      fault: 'hold-answer',
-      operation: 'create',
-      hostname,
-    });
-    const handle = await create(hostname);
+    const fault = await hold(hostname);
+    const { workflowId } = await create(hostname);
     await until('it was sent', async () => (await calls(hostname)) === 1);
-    const [pending] = (await handle.describe()).raw.pendingActivities ?? [];
-    await hide({
-      namespace: 'default',
-      workflowId: handle.workflowId,
-      activityId: pending?.activityId ?? '',
-    });
+    const handle = client.workflow.getHandle<typeof createOne>(workflowId);
+    await hide(await taskOf(handle));
     expect(await failureOf(handle)).toMatchObject(quarantined(hostname));
-    await service.call('DELETE', `/v1/faults/${(body as { readonly id: string }).id}`);
+    await service.call('DELETE', `/v1/faults/${fault}`);
     expect(await calls(hostname)).toBe(1);
+  });
+
+  // Promise: create-sent-once
+  it('is not repeated by the heartbeat of an attempt that had not sent it', async () => {
+    const hostname = 'not-sent-before';
+    await shakily(1, async (taskQueue) => {
+      const fault = await hold(hostname);
+      const handle = await create(hostname, {}, taskQueue);
+      let before: object | undefined;
+      await until('it was sent', async () => {
+        const [pending] = (await handle.describe()).raw.pendingActivities ?? [];
+        if (pending?.heartbeatDetails && (await calls(hostname)) === 0) before = pending.heartbeatDetails;
+        return (await calls(hostname)) === 1;
+      });
+      const { activityId: id, ...task } = await taskOf(handle);
+      const execution = { workflowId: task.workflowId };
+      await client.workflowService.resetActivity({ ...task, execution, id });
+      await fail({ ...task, activityId: id }, { lastHeartbeatDetails: before ?? { payloads: [] } });
+      expect(await failureOf(handle)).toMatchObject(quarantined(hostname));
+      await service.call('DELETE', `/v1/faults/${fault}`);
+      expect(await calls(hostname)).toBe(1);
+    });
+  });
+
+  it('is sent again after a reset if a person has looked for the machine since', async () => {
+    const hostname = 'looked';
+    const fault = await hold(hostname);
+    const lookedAt = Date.now() + 2 * skewMs;
+    const { workflowId } = await create(hostname, { lookedAt });
+    await until('it was sent', async () => (await calls(hostname)) === 1);
+    await resetWorkflow(await taskOf(client.workflow.getHandle(workflowId)));
+    await until('it was sent again', async () => (await calls(hostname)) === 2);
+    await service.call('DELETE', `/v1/faults/${fault}`);
+    await client.workflow.getHandle(workflowId).result();
+  });
+
+  it('is sent after an earlier task only if a person has looked for the machine since', async () => {
+    const begun = { createBegun: true } as const;
+    expect(await failureOf(await create('begun', begun))).toMatchObject(quarantined('begun'));
+    expect(await calls('begun')).toBe(0);
+    await (await create('begun', { ...begun, lookedAt: Date.now() })).result();
+    expect(await calls('begun')).toBe(1);
   });
 });
 
@@ -241,10 +273,68 @@ interface PendingTask {
   readonly activityId: string;
 }
 
+const emptied = { lastHeartbeatDetails: { payloads: [] } };
+
+async function taskOf(handle: WorkflowHandle): Promise<PendingTask> {
+  const [pending] = (await handle.describe()).raw.pendingActivities ?? [];
+  return { namespace: 'default', workflowId: handle.workflowId, activityId: pending?.activityId ?? '' };
+}
+
 function fail(task: PendingTask, more: object = {}): Promise<unknown> {
   return client.workflowService.respondActivityTaskFailedById({
     ...task,
     ...more,
     failure: { message: 'no', applicationFailureInfo: { type: 'Retryable' } },
   });
+}
+
+async function resetWorkflow({ namespace, workflowId }: PendingTask): Promise<void> {
+  const handle = client.workflow.getHandle(workflowId);
+  const { events } = await handle.fetchHistory();
+  await client.workflowService.resetWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId, runId: (await handle.describe()).runId },
+    reason: 'no keys',
+    requestId: randomUUID(),
+    workflowTaskFinishEventId: events?.findLast((event) => event.workflowTaskCompletedEventAttributes)
+      ?.eventId,
+  });
+}
+
+async function hold(hostname: string): Promise<string> {
+  const fault = { fault: 'hold-answer', operation: 'create', hostname, count: 10 };
+  const { body } = await service.call('POST', '/v1/faults', fault);
+  return (body as { readonly id: string }).id;
+}
+
+/** With a worker whose vault does not answer at first. */
+async function shakily(refusals: number, work: (taskQueue: string) => Promise<void>): Promise<void> {
+  let left = refusals;
+  const { resolveSecrets } = bench.parts;
+  const shaky = await openMachineBench(service, {
+    like: bench,
+    descriptor: { idempotency: 'none', callDeadlineMs: 3_000 },
+    changes: {
+      runs: bench.parts.runs,
+      resolveSecrets: async (value, origin) => {
+        if (left === 0) return resolveSecrets(value, origin);
+        left -= 1;
+        throw Object.assign(new Error('the vault does not answer'), {
+          name: 'PluginError',
+          kind: 'Retryable',
+        });
+      },
+    },
+  });
+  const queue = `${taskQueue}-${randomUUID()}`;
+  const other = await Worker.create({
+    connection: native,
+    taskQueue: queue,
+    workflowBundle,
+    plugins: [plugin],
+    activities: createTaskActivities(shaky.parts),
+    shutdownGraceTime: 0,
+  });
+  await other.runUntil(work(queue));
+  expect(left).toBe(0);
 }

@@ -69,10 +69,12 @@ export async function planPool(
 function traitsOf({ providers, registry }: Parts, name: string): readonly [string, ProviderTraits][] {
   const type = providers[name]?.type;
   if (type === undefined) return [];
-  const { callDeadlineMs, consistencyWindowMs, capabilities, requests } = registry.provider(type).descriptor;
+  const { callDeadlineMs, consistencyWindowMs, capabilities, requests, idempotency } =
+    registry.provider(type).descriptor;
   const claims = capabilities.includes('claims') || requests.some((request) => request.startsWith('claims.'));
   // A call that takes as long as it may, a second look where lists lag behind, and time for further attempts.
-  return [[type, { deleteWithinMs: callDeadlineMs + consistencyWindowMs + attemptsMs, claims }]];
+  const traits = { deleteWithinMs: callDeadlineMs + consistencyWindowMs + attemptsMs, claims };
+  return [[type, idempotency === 'none' ? { ...traits, cannotTell: true } : traits]];
 }
 
 /** Whether the provider wants to know of nodes that are reused. */

@@ -35,19 +35,7 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
       hostname,
       token: createHash('sha256').update(machine.key).digest('hex'),
     });
-  const { name: type, idempotency } = plugin.descriptor;
-  const returned = await (idempotency === 'none'
-    ? createOnce(
-        {
-          attempt,
-          runs: call.parts.runs,
-          provider: { name: request.provider.name, type },
-          hostname,
-          cluster: request.clusterId,
-        },
-        create,
-      )
-    : create());
+  const returned = await (plugin.descriptor.idempotency === 'none' ? createOnce(call, create) : create());
   const taken = await acceptFromProvider(call.parts, request.provider.name, returned, {
     plugin: plugin.descriptor,
     action: 'CREATE',

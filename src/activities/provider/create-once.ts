@@ -1,71 +1,146 @@
-import { isJsonObject } from '../../model/json.js';
+import { ApplicationFailure } from '@temporalio/common';
+import { CancelledFailure } from '@temporalio/activity';
+import type { AnyAction } from '../../model/action.js';
+import { skewMs } from '../../model/messages/envelope.js';
+import { notSent, unknownOutcome, type FailureDetails } from '../../model/node/failure.js';
+import { lookFirst } from '../../model/node/look-first.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import { isPluginError, PluginError, type FailureKind } from '../../plugins/errors.js';
-import { markBefore, type Attempt } from '../attempt.js';
+import type { RegisteredProvider } from '../../plugins/registry.js';
+import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
-import { recordMark } from '../recorded-mark.js';
+import { recordAtOnce } from '../recorded-mark.js';
+import type { TaskCall } from '../task-call.js';
+import type { ProviderCall } from './provider-call.js';
+import { resetTime } from './superseded.js';
 
 /** What a provider says before it makes anything: these leave no doubt. */
-const refusals: readonly FailureKind[] = ['Capacity', 'Quota', 'Auth', 'Invalid'];
+const refusals: readonly FailureKind[] = ['NotReady', 'Capacity', 'Quota', 'Auth', 'Invalid'];
 
-export interface CreateOnce {
-  readonly attempt: Attempt;
-  readonly runs: ActivityParts['runs'];
-  readonly provider: { readonly name: string; readonly type: string };
-  readonly hostname: string;
-  readonly cluster: string;
+type CreateCall = Pick<ProviderCall, 'parts' | 'request' | 'attempt' | 'plugin'>;
+
+/** CREATE at a provider that cannot be asked what came of a call: a task sends it once. */
+export function isSentOnce(parts: ActivityParts, action: AnyAction, request: TaskRequest): boolean {
+  return action === 'CREATE' && request.adopt !== true && unaskedPlugin(parts, request) !== undefined;
+}
+
+/** The plugin of the task's provider, if it cannot be asked. */
+function unaskedPlugin(
+  { providers, registry }: ActivityParts,
+  { provider: { name } }: TaskRequest,
+): RegisteredProvider | undefined {
+  const type = providers[name]?.type;
+  const plugin = type === undefined ? undefined : registry.provider(type);
+  return plugin?.descriptor.idempotency === 'none' ? plugin : undefined;
 }
 
 /**
- * CREATE at a provider that cannot be asked what came of a call. The intent is on record at the server before
- * the call is made, so a later attempt knows whether it was: a call whose result was lost is never
- * made again by itself.
+ * Refuses what must not follow a CREATE whose outcome is unknown at a provider that cannot be asked: another CREATE, and a
+ * DELETE that has nothing to find the machine by. Only the first attempt of a task may send CREATE: anyone who may call the
+ * server can remove or replace what attempts have recorded, and count them anew.
  */
-export async function createOnce<Result>(once: CreateOnce, create: () => Promise<Result>): Promise<Result> {
-  const { attempt } = once;
-  if (markBefore() === 'sent') throw quarantine(once, 'the worker that sent it was lost');
-  if (!isUnsent(attempt)) throw quarantine(once, 'an earlier attempt did not report whether it had sent it');
-  await recordMark(attempt, once.runs, { mark: 'sent', what: 'the intent to send CREATE' });
+export async function refuseUnknownCreate({ parts, action, request, attempt }: TaskCall): Promise<void> {
+  const plugin = unaskedPlugin(parts, request);
+  if (plugin === undefined) return;
+  const isBlindDelete =
+    action === 'DELETE' &&
+    request.swept !== true &&
+    typeof request.config['providerid'] !== 'string' &&
+    !plugin.abilities.includes('find');
+  if (!isBlindDelete && !isSentOnce(parts, action, request)) return;
+  const why =
+    action === 'CREATE' && !attempt.isFirst
+      ? 'an earlier attempt did not report whether it had sent it'
+      : await earlierCreate(parts, request);
+  if (why !== undefined) throw quarantine({ request, plugin }, why);
+}
+
+/** What may have sent a CREATE for this machine since a person last looked; undefined if nothing. */
+async function earlierCreate(
+  parts: ActivityParts,
+  { createBegun, lookedAt }: TaskRequest,
+): Promise<string | undefined> {
+  if (createBegun === true && lookedAt === undefined) return 'an earlier task did not report what came of it';
+  const resetAt = await resetTime(parts);
+  // The person's clock may be ahead.
+  if (resetAt === undefined || (lookedAt !== undefined && lookedAt > resetAt + skewMs)) return undefined;
+  const at = new Date(resetAt).toISOString();
+  return `the workflow was reset at ${at}, and what it did before is not known; a confirmation counts from a minute later`;
+}
+
+/**
+ * Sends CREATE. The server must take a heartbeat immediately before: an attempt that it has replaced, or whose
+ * run was reset, sends nothing.
+ */
+export async function createOnce<Result>(call: CreateCall, create: () => Promise<Result>): Promise<Result> {
+  const { attempt, parts } = call;
+  try {
+    await recordAtOnce(parts, attempt, { mark: 'sent', what: 'the intent to send CREATE' });
+  } catch (error) {
+    attempt.mark(null);
+    throw error;
+  }
   try {
     return await create();
   } catch (error) {
     if (!isPluginError(error))
-      throw attempt.detach.aborted ? error : quarantine(once, messageOf(error), error);
-    if (error.kind === 'NotReady') markUnsent(attempt);
-    if (error.kind === 'NotReady' || refusals.includes(error.kind)) throw error;
-    throw quarantine(once, error.message, error);
-  }
-}
-
-/**
- * Whether it is certain that no earlier attempt has sent it: there is none, or the last one has said so at its end. What
- * an attempt says then stays true, and only the next one believes it, so nothing is gained by sending it again. Anyone
- * who may call the server can remove or replace what attempts have recorded.
- */
-function isUnsent({ isFirst, number }: Attempt): boolean {
-  const before = markBefore();
-  return isFirst || (isJsonObject(before) && before['unsent'] === number - 1);
-}
-
-/** Notes at the end of an attempt that it has not sent it. */
-function markUnsent(attempt: Attempt): void {
-  attempt.mark({ unsent: attempt.number });
-}
-
-/** Makes an attempt that fails before it sends CREATE say so. */
-export async function notingUnsent<Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (attempt.marked() !== 'sent' && isUnsent(attempt)) markUnsent(attempt);
+      throw attempt.detach.aborted ? error : quarantine(call, messageOf(error), error);
+    if (!refusals.includes(error.kind)) throw quarantine(call, error.message, error);
+    attempt.mark(null);
     throw error;
   }
 }
 
-function quarantine({ provider, hostname, cluster }: CreateOnce, what: string, cause?: unknown): PluginError {
+/**
+ * How a CREATE that a task sends once ends, if this attempt made nothing. A further attempt could not know this: the task
+ * ends, and its workflow, which believes only what was sealed, schedules another one.
+ */
+export function endUnsent(failure: Error, attempt: Attempt): Error {
+  if (!attempt.isFirst || attempt.marked() === 'sent') return failure;
+  if (failure instanceof CancelledFailure) return unsent(failure.message, { kind: 'Cancelled', againMs: 0 });
+  if (!(failure instanceof ApplicationFailure) || failure.type === unknownOutcome) return failure;
+  const { message, type, nonRetryable, nextRetryDelay, details, category, cause } = failure;
+  const [first] = (details ?? []) as readonly FailureDetails[];
+  const kind = type ?? 'Internal';
+  return nonRetryable === true
+    ? ApplicationFailure.create({
+        message,
+        type: kind,
+        nonRetryable,
+        details: [{ ...first, madeNothing: true } satisfies FailureDetails],
+        category: category ?? undefined,
+        cause,
+      })
+    : unsent(message, { kind, againMs: typeof nextRetryDelay === 'number' ? nextRetryDelay : 0 }, failure);
+}
+
+function unsent(
+  message: string,
+  { kind, againMs }: NonNullable<FailureDetails['unsent']>,
+  { details, category, cause }: Partial<ApplicationFailure> = {},
+): ApplicationFailure {
+  const [first] = (details ?? []) as readonly FailureDetails[];
+  return ApplicationFailure.create({
+    message,
+    type: notSent,
+    nonRetryable: true,
+    details: [{ ...first, madeNothing: true, unsent: { kind, againMs } } satisfies FailureDetails],
+    category: category ?? undefined,
+    cause,
+  });
+}
+
+function quarantine(
+  { request, plugin }: Pick<CreateCall, 'request' | 'plugin'>,
+  what: string,
+  cause?: unknown,
+): PluginError {
+  const { provider, config, nodeId } = request;
+  const hostname = typeof config['hostname'] === 'string' ? config['hostname'] : nodeId;
   return new PluginError(
     'UnknownOutcome',
     `CREATE of machine ${hostname} was sent to provider ${provider.name}, and it is unknown whether it was made (${what}). ` +
-      `Provider type ${provider.type} cannot tell, so it is not repeated. Look there for a machine named ${hostname}, delete it if there is one, then: heddle retry ${cluster}`,
+      `Provider type ${plugin.descriptor.name} cannot tell, so it is not repeated. ${lookFirst(request)}`,
     cause === undefined ? {} : { cause },
   );
 }

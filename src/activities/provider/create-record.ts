@@ -1,4 +1,3 @@
-import { activityInfo } from '@temporalio/activity';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
 import type { CreateRecord } from '../../plugins/contract.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
@@ -7,6 +6,7 @@ import { copyPlainJson } from '../../schema/plain-json.js';
 import { formatProblem } from '../../schema/problem.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
+import { recordAtOnce } from '../recorded-mark.js';
 import { resetTime } from './superseded.js';
 
 /** Together the steps are not larger than the result that they become. */
@@ -37,8 +37,11 @@ export function openCreateRecord(
           'Invalid',
           `the record of CREATE: ${copy.problems.map(formatProblem).join('; ')}`,
         );
-      attempt.mark({ steps: { [key]: copy.value } });
-      await record(parts, attempt);
+      // Two attempts that continue at the same step would make its part twice.
+      await recordAtOnce(parts, attempt, {
+        mark: { steps: { [key]: copy.value } },
+        what: 'the steps of CREATE',
+      });
     },
   };
 }
@@ -49,18 +52,4 @@ export function recordedSteps(attempt: Pick<Attempt, 'marked'>, key: string): Js
   const steps = isJsonObject(mark) ? mark['steps'] : undefined;
   const own = isJsonObject(steps) ? steps[key] : undefined;
   return isJsonObject(own) ? own : {};
-}
-
-async function record({ runs }: Pick<ActivityParts, 'runs'>, attempt: Attempt): Promise<void> {
-  const { workflowExecution, activityId, taskToken: token } = activityInfo();
-  if (workflowExecution === undefined) return;
-  try {
-    const task = { workflowId: workflowExecution.workflowId, activityId, token };
-    if (await runs.recordHeartbeat(task, attempt.heartbeat())) return;
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new PluginError('Retryable', `the steps of CREATE could not be recorded: ${why}`, { cause });
-  }
-  // Two attempts that continue at the same step would make its part twice.
-  throw new PluginError('Retryable', 'another attempt of CREATE has replaced this one');
 }

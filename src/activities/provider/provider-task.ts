@@ -11,7 +11,7 @@ import type { AccountName } from './account.js';
 import type { Attempt } from '../attempt.js';
 import { confirmMachine } from './confirm-machine.js';
 import { createMachine } from './create-machine.js';
-import { notingUnsent } from './create-once.js';
+import { isSentOnce, refuseUnknownCreate } from './create-once.js';
 import { deleteMachine } from './delete-machine.js';
 import { consoleMs, keepConsole } from './keep-console.js';
 import type { ActivityParts } from '../parts.js';
@@ -23,17 +23,12 @@ import { refuseSuperseded, resetTime } from './superseded.js';
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask(call: TaskCall): Promise<JsonObject> {
   const { parts, task, request, attempt } = call;
-  const account = parts.providers[request.provider.name];
-  const isSentOnce =
-    task.taskName === 'CREATE' &&
-    account !== undefined &&
-    parts.registry.provider(account.type).descriptor.idempotency === 'none';
-  return isSentOnce ? notingUnsent(attempt, () => callPlugin(call)) : callPlugin(call);
-}
-
-async function callPlugin({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
+  await refuseUnknownCreate(call);
   const begunAt = performance.now();
-  const budgetMs = leftMs(parts);
+  // What is sent once is given up before the attempt is cut off, for no other attempt may send it.
+  const budgetMs = isSentOnce(parts, call.action, request)
+    ? Math.min(leftMs(parts), activityInfo().startToCloseTimeoutMs)
+    : leftMs(parts);
   const budget = budgetSignal(budgetMs, lastWordsMs);
   const target = await openTarget(parts, request, accountFor(request, task), attempt);
   const { plugin, machine } = target;
@@ -63,12 +58,13 @@ async function callPlugin({ parts, task, request, attempt }: TaskCall): Promise<
     survivesCancel: task.taskName === 'CREATE',
   };
   try {
-    return await callProvider(parts, { task, request, attempt }, target, options, async (call) => {
+    return await callProvider(parts, { task, request, attempt }, target, options, async (admitted) => {
       // Checked after the deadline starts: a succeeding attempt waits at least as long as this call can take.
-      if (earlierCallAt !== undefined || call.admission.waitedMs > patienceMs) await refuseSuperseded(parts);
-      if (task.taskName === 'CREATE') return createMachine(call, earlierCallAt !== undefined);
-      if (isConfirm) return confirmMachine(call, callBudget);
-      return deleteMachine(call);
+      if (earlierCallAt !== undefined || admitted.admission.waitedMs > patienceMs)
+        await refuseSuperseded(parts);
+      if (task.taskName === 'CREATE') return createMachine(admitted, earlierCallAt !== undefined);
+      if (isConfirm) return confirmMachine(admitted, callBudget);
+      return deleteMachine(admitted);
     });
   } catch (cause) {
     // No time is left for another attempt, which would end without a message.

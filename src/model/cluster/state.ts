@@ -51,6 +51,8 @@ export interface ClusterState extends NodesState {
    * forgotten.
    */
   readonly fresh?: true;
+  /** A person retries, and the groups were not instructed yet: when, in ms since the epoch by their clock. */
+  readonly retriedAt?: number;
   readonly peers: PeersState;
   /** The operation under way or held. */
   readonly operation?: Operation;

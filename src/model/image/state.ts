@@ -24,6 +24,8 @@ export interface ImageState extends Moved {
   readonly request?: BuildRequest;
   /** Everything is to go. */
   readonly leaving?: { readonly by: string; readonly at: string };
+  /** When a person confirmed the absence of a machine of a build, in ms since the epoch by their clock. */
+  readonly lookedAt?: number;
   /** Machines of builds that are not known to be gone. */
   readonly machines: readonly MachineState[];
   /** The node of a cluster or a pool that a build works on. */

@@ -37,6 +37,8 @@ export interface MachineState {
   readonly payload: JsonObject;
   /** CREATE was begun: there may be a machine. */
   readonly begun?: true;
+  /** When a person confirmed that the provider has no machine of it, in ms since the epoch by their clock. */
+  readonly lookedAt?: number;
   /** CREATE is done, and the machine has not answered or been written yet: a retry completes its registration. */
   readonly unconfirmed?: true;
   /** The image that was put onto it last, and proved to be on it. */

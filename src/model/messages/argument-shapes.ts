@@ -123,7 +123,7 @@ export function instruction(): Shape {
   return variants(
     'do',
     {
-      begin: { operation: id(), fresh: flag, toReplace: names, probe: flag },
+      begin: { operation: id(), fresh: flag, toReplace: names, probe: flag, retriedAt: optional(count()) },
       work: {
         work: outline({
           operation: id(),

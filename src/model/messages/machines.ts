@@ -61,6 +61,7 @@ export const machineRows = {
           nodeIds: list(text(200), 100_000),
           by: who(),
           abandon: optional(flag),
+          at: optional(count()),
           withoutUser: optional(flag),
         }),
       ],
@@ -139,7 +140,7 @@ export const machineRows = {
     updates: {
       configure: [object({ spec: spec(), by: who() })],
       build: [asked()],
-      cancel: [asked()],
+      cancel: [asked({ at: optional(count()) })],
       rollback: [asked()],
       upload: [asked()],
       pause: [asked({ provider: optional(text(200)) })],

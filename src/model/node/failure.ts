@@ -15,6 +15,9 @@ export const handedOver = 'HandedOver';
 /** The kind of a failure after which the task may still run, or may have been done. */
 export const unknownOutcome = 'UnknownOutcome';
 
+/** The kind of the failure of a CREATE that was not sent: its workflow schedules it again. */
+export const notSent = 'NotSent';
+
 /** The kind of a failure that is the image's, or its library's: nothing was done, and any other machine would fail, too. */
 export const imageUnusable = 'ImageUnusable';
 
@@ -47,4 +50,17 @@ export interface FailureDetails {
   readonly stdout?: string;
   readonly stderr?: string;
   readonly log?: string;
+  /**
+   * Of CREATE at a provider that cannot be asked for its machine: this call made none, because it was not sent or the
+   * provider refused it.
+   */
+  readonly madeNothing?: true;
+  /** For NotSent. */
+  readonly unsent?: UnsentCall;
+}
+
+/** Why a CREATE was not sent: the kind of the failure, and the delay before it is scheduled again, in ms. */
+export interface UnsentCall {
+  readonly kind: string;
+  readonly againMs: number;
 }

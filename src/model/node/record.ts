@@ -1,4 +1,5 @@
 import { serviceActions, type Action, type ServiceAction } from '../action.js';
+import { unknownOutcome } from './failure.js';
 import type { ServiceHealth } from './health.js';
 import type { JsonObject } from '../json.js';
 import type { Observation } from './probe.js';
@@ -33,6 +34,7 @@ function withoutEarlierMachine({
   keyUid: _keyUid,
   adopt: _adopt,
   createBegun: _begun,
+  lookedAt: _looked,
   ...node
 }: NodeState): NodeState {
   return withoutChecks(node);
@@ -68,12 +70,40 @@ export function ownKeys(node: NodeState, placement: Placement): JsonObject {
 }
 
 export function recordBegun(node: NodeState, step: Step): NodeState {
-  if (step.action === 'CREATE') return { ...node, createBegun: true };
+  if (step.action === 'CREATE') {
+    const { lookedAt: _confirmed, ...begun } = node;
+    return { ...begun, createBegun: true };
+  }
   if (step.service === undefined) return node;
   const ends = step.action === 'START' || step.action === 'STOP' || step.action === 'REMOVE';
   return withService(ends ? recordHealth(node, step.service, undefined) : node, step.service, {
     begun: step.action,
   });
+}
+
+/** A CREATE that was begun has made nothing: what was known before it holds again. */
+export function recordNothingMade(
+  { createBegun: _begun, lookedAt: _looked, ...node }: NodeState,
+  { createBegun, lookedAt }: Pick<NodeState, 'createBegun' | 'lookedAt'>,
+): NodeState {
+  return {
+    ...node,
+    ...(createBegun === undefined ? {} : { createBegun }),
+    ...(lookedAt === undefined ? {} : { lookedAt }),
+  };
+}
+
+/**
+ * A person retries. If the failure asked to look for a machine at the provider first, this confirms that there is none.
+ * @param at when, in ms since the epoch by their clock; undefined if this is unknown
+ */
+export function recordRetry({ failure, ...node }: NodeState, at: number | undefined): NodeState {
+  const isAsked =
+    node.createBegun === true &&
+    failure?.kind === unknownOutcome &&
+    (failure.action === 'CREATE' || failure.action === 'DELETE');
+  // An earlier one is a recorded message that a caller of the server has sent again.
+  return isAsked && at !== undefined && at >= Date.parse(failure.at) ? { ...node, lookedAt: at } : node;
 }
 
 /** When a task was done: in which operation, and with which version of the peers. */
@@ -89,7 +119,7 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   if (service !== undefined && isServiceAction(action))
     return recordServiceAction(merged, service, { action, step, digest: step.digest ?? 'done' }, occasion);
   if (action === 'DELETE') {
-    const { createBegun: _gone, ...left } = withoutChecks(node);
+    const { createBegun: _gone, lookedAt: _looked, ...left } = withoutChecks(node);
     return { ...left, payload: {}, runs: {}, facts: { services: {} } };
   }
   if (action === 'CONFIRM') return recordConfirmed(merged);

@@ -27,8 +27,13 @@ export interface TaskRequest {
   readonly keyUid?: string;
   /** For CREATE: the machine of this key is there already; take it over, make none. */
   readonly adopt?: true;
-  /** For CREATE: an earlier task may have made the machine of this key; look for it first. */
+  /** For CREATE and DELETE: an earlier task may have made the machine of this key; look for it first. */
   readonly createBegun?: true;
+  /**
+   * For CREATE and DELETE: when a person last confirmed that the provider has no such machine, in ms since the epoch by
+   * their clock.
+   */
+  readonly lookedAt?: number;
   /** For DELETE by the sweep: the machine must have no owner at that moment. */
   readonly swept?: true;
   /** For CONFIRM: longest time that the machine may not answer, in ms. */

@@ -23,6 +23,8 @@ export interface ProviderTraits {
   readonly deleteWithinMs: number;
   /** The server records who has which of its machines, which therefore cannot move to another server. */
   readonly claims: boolean;
+  /** The provider cannot be asked what came of a CREATE: one that timed out may have made a machine. */
+  readonly cannotTell?: true;
 }
 
 /** A checked pool, as the activity PLAN_POOL gives it. */

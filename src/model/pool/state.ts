@@ -31,6 +31,10 @@ export interface PoolState {
   readonly requests: Record<string, NodeRequest>;
   /** The last that ended, newest first. */
   ended: readonly EndedRequest[];
+  /**
+   * When a person last abandoned a node whose machine was unknown to its provider, in ms since the epoch by their clock.
+   */
+  lookedAt?: number;
   readonly counters: { node: number; request: number; version: number };
   /** By `<provider pool>/<label>`: what its account refused for its quota. */
   readonly paused: Record<string, Pause>;

@@ -9,6 +9,7 @@ import type {
   CancelRequest,
   OperateRequest,
   PlainRequest,
+  RetryRequest,
 } from '../../model/cluster/messages.js';
 import { bounds } from '../../model/bounds.js';
 import { firstWithin } from '../../model/carried.js';
@@ -16,6 +17,7 @@ import { refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
+import { recordRetry } from '../../model/node/record.js';
 import { stableJson } from '../../model/node/payload.js';
 import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { now, noteChange } from '../entity.js';
@@ -155,7 +157,16 @@ export function refuseRetry(memory: Memory): string | undefined {
   return undefined;
 }
 
-export function acceptRetry(memory: Memory): ApplyReply {
+/**
+ * A retry confirms what failures asked a person to look for. It counts from when they sent it: after a reset, the server
+ * delivers it again.
+ */
+export function acceptRetry(memory: Memory, { at }: RetryRequest): ApplyReply {
+  if (at !== undefined) {
+    const retriedAt = Math.min(at, Date.now());
+    changeNodes(memory, (node) => recordRetry(node, retriedAt));
+    memory.state = { ...memory.state, retriedAt };
+  }
   return resumeHeld(memory, heldOperation(memory));
 }
 

@@ -1,6 +1,6 @@
 import type { Instruction } from '../../model/cluster/group.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
-import { withoutService } from '../../model/node/record.js';
+import { recordRetry, withoutService } from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
@@ -47,7 +47,7 @@ type InstructionTo<Do extends Instruction['do']> = Extract<Instruction, { readon
 
 async function beginOperation(
   memory: GroupMemory,
-  { operation, fresh, toReplace, probe, keepsExcluded }: InstructionTo<'begin'>,
+  { operation, fresh, toReplace, probe, retriedAt, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
   delete memory.run;
   memory.state = { ...memory.state, operation };
@@ -61,8 +61,8 @@ async function beginOperation(
     }));
   }
   changeNodes(memory, (node) => {
-    const { failure: _failure, ...rest } = node;
     if (keepsExcluded === true && node.excluded === true) return node;
+    const rest = recordRetry(node, retriedAt);
     return toReplace.includes(node.nodeId) ? { ...rest, facts: { ...rest.facts, toReplace: true } } : rest;
   });
   if (probe) await probeGroup(memory);

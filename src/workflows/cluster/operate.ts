@@ -105,7 +105,7 @@ function isFirst({ state }: Memory, plan: ServedPlan): boolean {
 
 /** An apply repairs drift, so it probes all machines first; groups probe theirs. */
 async function probeAllNodes(memory: Memory): Promise<void> {
-  const { operation, name, uid, fresh = false } = memory.state;
+  const { operation, name, uid, fresh = false, retriedAt } = memory.state;
   if (operation === undefined) return;
   const probe = operation.kind === 'apply' || operation.kind === 'rollback';
   const toReplace = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
@@ -115,9 +115,10 @@ async function probeAllNodes(memory: Memory): Promise<void> {
     fresh,
     toReplace: fresh ? toReplace : [],
     probe,
+    ...(retriedAt === undefined ? {} : { retriedAt }),
     ...(operation.missing === undefined ? {} : { keepsExcluded: true }),
   });
-  const { fresh: _fresh, ...state } = memory.state;
+  const { fresh: _fresh, retriedAt: _retried, ...state } = memory.state;
   memory.state = state;
   if (probe)
     await probeNodes({

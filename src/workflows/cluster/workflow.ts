@@ -245,7 +245,7 @@ function messagesOf(memory: Memory): readonly Message[] {
     update(
       retryUpdate,
       'Continue a held operation from what failed.',
-      (_request) => acceptRetry(memory),
+      (request) => acceptRetry(memory, request),
       (_request) => refuseRetry(memory),
     ),
     update(

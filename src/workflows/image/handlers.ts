@@ -84,10 +84,13 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
     ),
     update(
       cancelBuildUpdate,
-      'Cancel the build under way and the request for it.',
-      (_request) => cancelBuild(memory),
+      'Cancel the build under way and the request for it; confirm that machines of earlier builds do not exist.',
+      ({ at }) => {
+        if (at !== undefined) confirmAbsence(memory, Math.min(at, Date.now()));
+        return cancelBuild(memory);
+      },
       unlessExported(() =>
-        isIdle(memory)
+        isIdle(memory) && memory.state.machines.length === 0
           ? `image ${memory.state.name} is not being built, and no build was requested`
           : undefined,
       ),
@@ -280,6 +283,18 @@ function askForUploads(memory: ImageMemory): BuildReply {
     }),
   });
   return { build: newest.number };
+}
+
+/** Of machines that could not be deleted: their failures asked to look for those that the provider may be unable to find. */
+function confirmAbsence(memory: ImageMemory, lookedAt: number): void {
+  const { machines } = memory.state;
+  const asked = machines.filter(({ name }) => memory.tried.includes(name)).map(({ name }) => name);
+  if (asked.length === 0) return;
+  change(memory, {
+    lookedAt,
+    machines: machines.map((machine) => (asked.includes(machine.name) ? { ...machine, lookedAt } : machine)),
+  });
+  memory.tried = memory.tried.filter((name) => !asked.includes(name));
 }
 
 function cancelBuild(memory: ImageMemory): BuildReply {

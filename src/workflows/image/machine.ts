@@ -22,7 +22,7 @@ export function openMachine(
   registration: Registration,
   more: Pick<MachineState, 'capturesFor'> = {},
 ): MachineMemory {
-  const { uid } = memory.state;
+  const { uid, lookedAt } = memory.state;
   setMachine(memory, {
     name,
     uid,
@@ -33,6 +33,7 @@ export function openMachine(
     history: [],
     operations: 0,
     measured: {},
+    ...(lookedAt === undefined ? {} : { lookedAt }),
     ...more,
   });
   return machineOf(memory, name);

@@ -182,7 +182,10 @@ async function remove(memory: MachineMemory, isForced: boolean): Promise<Operati
     if (!isForced || isCancellation(error)) throw error;
     note(memory, toNotDone(memory, 'REVOKE_ACCESS', error).message);
   });
-  if (memory.state.begun === true) await task(memory, 'DELETE');
+  const { begun, owner } = memory.state;
+  // A person forces it when they have looked for a machine that the provider may be unable to find.
+  if (isForced && owner === undefined) change(memory, { lookedAt: Date.now() });
+  if (begun === true) await task(memory, 'DELETE');
   memory.removed = true;
   return {};
 }

@@ -1,12 +1,15 @@
-import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
 import type { JsonObject } from '../../model/json.js';
+import { answerOfFailure } from '../../model/machine/answer.js';
 import type { AccountReply } from '../../model/machine/messages.js';
 import { hostname, machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { machinePartOf } from '../../model/node/result-table.js';
+import type { TaskOutcome } from '../../model/node/task-request.js';
 import { scheduleTask } from '../schedule.js';
 import { readTaskFailure } from '../task-failure.js';
-import { toNotDone } from './failure.js';
+import { beginCreate } from '../unsent-create.js';
+import { NotDone, toNotDone } from './failure.js';
 import { now } from '../entity.js';
 import { change, note, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
@@ -23,51 +26,58 @@ export function firstPayload(name: string, { flavor, image }: AccountReply): Jso
 
 /** One of the three tasks that every provider has. */
 export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' | 'DELETE'): Promise<void> {
-  const {
-    name,
-    uid,
-    owner,
-    incarnation: own = incarnation,
-    registration,
-    account,
-    payload,
-    operation,
-  } = memory.state;
-  if (account === undefined) throw new Error(`${name} has no account yet`);
-  const id = operation?.id ?? '-';
-  try {
-    const { result } = await scheduleTask(
-      action,
-      {
-        taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: own, action, operation: id }),
-        clusterId: owner ?? machineWorkflowId(name),
-        clusterUid: uid,
-        nodeId: name,
-        incarnation: own,
-        run: 1,
-        operation: id,
-        config: payload,
-        cluster: {},
-        peersVersion: 0,
-        peersOf: workflowInfo().workflowId,
-        provider: { name: registration.provider, type: account.type, fields: registration.fields },
-      },
-      {
-        provider: registration.provider,
-        type: account.type,
-        site: account.site,
-        flavor: account.flavor,
-        image: account.image,
-        fields: registration.fields,
-      },
-    );
-    change(memory, { payload: mergePayload(memory.state.payload, result ?? {}) });
-  } catch (error) {
-    const notDone = toNotDone(memory, action, error);
-    const { result } = readTaskFailure(error, { taskId: id, action }, now());
-    change(memory, { payload: mergePayload(memory.state.payload, machinePartOf(result)) });
-    throw notDone;
+  const create = action === 'CREATE' ? beginCreate({}) : undefined;
+  for (;;) {
+    const { lookedAt } = memory.state;
+    try {
+      const ended = scheduleOnce(memory, action, create?.leftMs());
+      if (create !== undefined) change(memory, { begun: true, lookedAt: undefined });
+      const { result } = await ended;
+      change(memory, { payload: mergePayload(memory.state.payload, result ?? {}) });
+      return;
+    } catch (error) {
+      const notDone = toNotDone(memory, action, error);
+      const failure = readTaskFailure(error, { ...notDone.failure, action }, now());
+      change(memory, { payload: mergePayload(memory.state.payload, machinePartOf(failure.result)) });
+      if (failure.madeNothing) change(memory, { begun: undefined, lookedAt });
+      const next = create?.next(failure) ?? failure.record;
+      if (typeof next !== 'number') throw new NotDone(answerOfFailure(next.kind), next);
+      await sleep(next);
+    }
   }
+}
+
+function scheduleOnce(
+  { state }: MachineMemory,
+  action: 'CREATE' | 'CONFIRM' | 'DELETE',
+  withinMs: number | undefined,
+): Promise<TaskOutcome> {
+  const { name, uid, owner, incarnation: own = incarnation, registration, account, payload } = state;
+  if (account === undefined) throw new Error(`${name} has no account yet`);
+  const { provider, fields } = registration;
+  const { type, site, flavor, image } = account;
+  const id = state.operation?.id ?? '-';
+  return scheduleTask(
+    action,
+    {
+      taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: own, action, operation: id }),
+      clusterId: owner ?? machineWorkflowId(name),
+      clusterUid: uid,
+      nodeId: name,
+      incarnation: own,
+      run: 1,
+      operation: id,
+      config: payload,
+      cluster: {},
+      peersVersion: 0,
+      peersOf: workflowInfo().workflowId,
+      provider: { name: provider, type, fields },
+      ...(action === 'DELETE' && state.begun === true ? { createBegun: true } : {}),
+      ...(state.lookedAt === undefined ? {} : { lookedAt: state.lookedAt }),
+    },
+    { provider, type, site, flavor, image, fields },
+    withinMs === undefined ? {} : { withinMs },
+  );
 }
 
 /** Releases the machine, if there is one. Returns false if that failed, and notes it in `reporter`. */

@@ -228,14 +228,18 @@ function nodeReply(pool: PoolMemory['pool'], nodeId: string): NodeReply {
 
 function deleteNodes(
   pool: PoolMemory['pool'],
-  { nodeIds, by, abandon, withoutUser }: DeleteNodesRequest,
+  { nodeIds, by, abandon, at, withoutUser }: DeleteNodesRequest,
   now: number,
 ): readonly string[] {
   const free = new Set(nodesWithoutUser(Object.values(pool.nodes)).map(({ id }) => id));
   const ids = withoutUser === true ? nodeIds.filter((id) => free.has(id)) : nodeIds;
   for (const id of ids) {
+    const isUnknown = pool.nodes[id]?.machine.createBegun === true;
     deleteNode(pool, id, `deleted by ${by}`, now);
-    if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, now);
+    if (abandon !== true) continue;
+    // Its failures asked to look for its machine first.
+    if (isUnknown && at !== undefined) pool.lookedAt = Math.min(at, now);
+    if (pool.nodes[id] !== undefined) nodeGone(pool, id, now);
   }
   return ids;
 }

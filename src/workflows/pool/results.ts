@@ -1,4 +1,6 @@
 import { log } from '@temporalio/workflow';
+import { unknownOutcome } from '../../model/node/failure.js';
+import type { PoolNode } from '../../model/pool/node.js';
 import { launchFailed, nodeBuilt, nodeGone, postpone, type LaunchFailure } from '../../model/pool/outcome.js';
 import type { PoolState } from '../../model/pool/state.js';
 import { publishLaunch } from './metrics.js';
@@ -11,10 +13,27 @@ const lastAgainMs = 30 * 60_000;
 export function endBuild(pool: PoolState, nodeId: string, failure?: LaunchFailure): void {
   const node = pool.nodes[nodeId];
   const now = Date.now();
-  if (node?.state === 'building') publishLaunch(pool, node, failure?.kind ?? 'ready', now);
-  if (failure === undefined) return nodeBuilt(pool, nodeId, now);
-  log.warn(`node ${nodeId} was not built`, { kind: failure.kind });
-  launchFailed(pool, nodeId, { kind: failure.kind, message: failure.message }, now);
+  const kind = failure === undefined || node === undefined ? undefined : kindOf(pool, node, failure);
+  if (node?.state === 'building') publishLaunch(pool, node, kind ?? 'ready', now);
+  if (failure === undefined || kind === undefined) return nodeBuilt(pool, nodeId, now);
+  log.warn(`node ${nodeId} was not built`, { kind });
+  launchFailed(pool, nodeId, { kind, message: failure.message }, now);
+}
+
+function kindOf(pool: PoolState, node: PoolNode, { kind }: LaunchFailure): string {
+  return kind === 'Timeout' && isUnknown(pool, node) ? unknownOutcome : kind;
+}
+
+/** Whether its CREATE may have made a machine that the provider cannot find: no other machine may take its place. */
+export function isUnknown(
+  { providerTypes }: PoolState,
+  { machine: { facts, createBegun, placement } }: PoolNode,
+): boolean {
+  return (
+    facts.CREATE === undefined &&
+    createBegun === true &&
+    providerTypes?.[placement?.type ?? '']?.cannotTell === true
+  );
 }
 
 /** The node's machine is gone; or it is not yet, for the reason given. */

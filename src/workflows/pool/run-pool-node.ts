@@ -40,6 +40,7 @@ export function poolNode({ pool }: PoolMemory, { nodeId, operation, command }: N
       peersOf: poolWorkflowId(pool.name),
       peersVersion: 0,
       command,
+      lookedAt: pool.lookedAt,
     }),
   };
 }

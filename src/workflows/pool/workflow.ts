@@ -4,6 +4,7 @@ import { poolWorkflowId } from '../../model/names.js';
 import { admit } from '../../model/pool/admit.js';
 import { packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
 import { carryOutDue, nextDue } from '../../model/pool/due.js';
+import { unknownOutcome } from '../../model/node/failure.js';
 import { deleteNode } from '../../model/pool/allocate.js';
 import type { PoolStart } from '../../model/pool/messages.js';
 import { newPool, type PoolState } from '../../model/pool/state.js';
@@ -17,6 +18,7 @@ import { beginProbes } from './probes.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
 import { isReplayTooLong, nextTaskTimeoutMs } from './replay-budget.js';
+import { endBuild, isUnknown } from './results.js';
 import { beginWork } from './work.js';
 import { condition } from '../inbox.js';
 
@@ -148,8 +150,7 @@ function cancelWork({ pool: state, work }: PoolMemory): void {
 }
 
 /**
- * The result of a CREATE that was cut is unknown. Another node replaces it, and it is deleted by its
- * key.
+ * The result of a CREATE that was cut is unknown. Another node replaces it if it can be deleted by its key.
  */
 async function cutShort({ pool: state, work }: PoolMemory): Promise<void> {
   const cut = Object.keys(work);
@@ -157,7 +158,9 @@ async function cutShort({ pool: state, work }: PoolMemory): Promise<void> {
   await condition(() => Object.keys(work).length === 0);
   for (const id of cut) {
     const node = state.nodes[id];
-    if (node?.state === 'building' && node.machine.facts.CREATE === undefined)
-      deleteNode(state, id, 'its making was cut short', Date.now());
+    if (node?.state !== 'building' || node.machine.facts.CREATE !== undefined) continue;
+    const message = 'its making was cut short';
+    if (isUnknown(state, node)) endBuild(state, id, { kind: unknownOutcome, message });
+    else deleteNode(state, id, message, Date.now());
   }
 }

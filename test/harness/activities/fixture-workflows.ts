@@ -5,9 +5,12 @@ import {
   defineSignal,
   proxyActivities,
   setHandler,
+  sleep,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import { readTaskFailure } from '../../../src/workflows/task-failure.js';
+import { beginCreate } from '../../../src/workflows/unsent-create.js';
 import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-request.js';
 
 const { CREATE } = proxyActivities<{ CREATE(request: TaskRequest): Promise<TaskOutcome> }>({
@@ -16,9 +19,19 @@ const { CREATE } = proxyActivities<{ CREATE(request: TaskRequest): Promise<TaskO
   retry: { initialInterval: '100 ms', maximumInterval: '1 s' },
 });
 
-/** One CREATE. */
+/** One CREATE, over as many tasks as it takes to send it. */
 export async function createOne(request: TaskRequest): Promise<TaskOutcome> {
-  return CREATE(request);
+  const calls = beginCreate({});
+  for (;;) {
+    try {
+      return await CREATE(request);
+    } catch (error) {
+      const { taskId } = request;
+      const next = calls.next(readTaskFailure(error, { taskId, action: 'CREATE' }, ''));
+      if (typeof next !== 'number') throw error;
+      await sleep(next);
+    }
+  }
 }
 
 export const endSignal = defineSignal<['complete' | 'fail' | 'continue']>('end');
