@@ -296,6 +296,23 @@ describe('a pool whose CREATE timed out at a provider that cannot be asked for t
   );
 });
 
+it('a machine whose CREATE has an unknown outcome stays registered until a person forces its removal', async () => {
+  const { machines } = stack.client;
+  const ground = openGround(stack);
+  await stack.service.arm({ fault: 'lose-answer', operation: 'create', hostname: 'machine-unsure' });
+  const registration = { provider: 'hasty', flavor: 'tiny', image: 'host', fields: {}, system: 'linux' };
+  const { operation } = await machines.add('unsure', registration);
+  const failure = unknownMachine('machine-unsure', 'heddle machine remove unsure --force');
+  expect((await ground.end('unsure', operation)).operation).toMatchObject({ state: 'failed', failure });
+  expect((await ground.operate('unsure', { kind: 'remove' })).operation).toMatchObject({
+    state: 'failed',
+    failure,
+  });
+  await ground.operate('unsure', { kind: 'remove', force: true });
+  expect((await handleOf('machine/unsure').describe()).status.name).toBe('COMPLETED');
+  expect(await creates('machine-unsure')).toHaveLength(1);
+});
+
 describe('a caller of the server without keys', () => {
   it('has the power of a machine not reset twice by more attempts', async () => {
     const ground = openGround(stack);
