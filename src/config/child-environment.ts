@@ -1,5 +1,5 @@
 export interface ChildEnvironmentOptions {
-  /** The environment to choose from; that of this process unless given. */
+  /** The environment to select from. Default: that of this process. */
   readonly from?: Readonly<Record<string, string | undefined>>;
   /** Further variables to pass on. Heddle's and Temporal's own credentials are never passed. */
   readonly pass?: readonly string[];
@@ -7,12 +7,12 @@ export interface ChildEnvironmentOptions {
   readonly set?: Readonly<Record<string, string>>;
 }
 
-/** What a program needs to find other programs, its files and its language; `SystemRoot` is for Windows. */
+/** Variables that every program needs; `SystemRoot` is for Windows. */
 const alwaysPassed = ['PATH', 'HOME', 'LANG', 'SystemRoot'] as const;
 
 /**
- * The environment of a program that Heddle starts: PATH, HOME, LANG and named variables. A worker's
- * environment also holds keys, Temporal credentials and secrets, which stay out.
+ * The environment of a program that Heddle starts: PATH, HOME, LANG and named variables. It excludes keys, Temporal
+ * credentials and secrets of the worker's environment.
  */
 export function childEnvironment({
   from = process.env,
@@ -29,10 +29,10 @@ export function childOptions(options?: ChildEnvironmentOptions) {
 }
 
 /**
- * The environment of the command of an `exec:` reference. An administrator's may need credentials of its own tool: it
- * gets everything except the variables of Heddle and Temporal.
- * @param granted For a user's reference: the variables that heddle.yaml grants besides those of every program; its schema
- * refuses those of Vault.
+ * The environment of the command of an `exec:` reference. An administrator's command may need credentials of its own
+ * tool: it gets everything except the variables of Heddle and Temporal.
+ * @param granted For a user's reference: the variables that heddle.yaml grants in addition to those of every program;
+ * its schema refuses VAULT_ variables.
  */
 export function secretCommandEnvironment(
   from: Readonly<Record<string, string | undefined>>,
@@ -45,7 +45,7 @@ export function secretCommandEnvironment(
   );
 }
 
-/** The whole environment, for Heddle's own worker or builder, and what a worker runs best with. */
+/** The whole environment, for Heddle's own worker or builder, with defaults that suit a worker. */
 export function workerEnvironment(
   from: Readonly<Record<string, string | undefined>>,
   set: Readonly<Record<string, string>>,
@@ -59,7 +59,7 @@ export function workerEnvironment(
  */
 const workerDefaults = { MALLOC_ARENA_MAX: '2' } as const;
 
-/** Whether a variable opens payloads, signs in to Temporal, or says how to. */
+/** Whether a variable belongs to Heddle or Temporal: payload keys, credentials and connection settings. */
 export function isOwnCredential(name: string): boolean {
   return /^(HEDDLE|TEMPORAL)_/i.test(name);
 }

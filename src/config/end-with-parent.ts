@@ -1,7 +1,7 @@
-/** The program that started this one holds the other end of a channel, which closes even if it is killed. */
+/** The parent process has the other end of an IPC channel, which closes even if the parent is killed. */
 export function endWithParent(onEnd: () => void): void {
   process.once('disconnect', onEnd);
   process.channel?.unref();
-  // It was killed while this program was loaded.
+  // The parent was killed while this program was loading.
   if (process.connected === false) onEnd();
 }

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
 /**
- * Overwrites the environment that this process was started with, which programs of the same user read in
- * `/proc/PID/environ`; `process.env` keeps all values. Only Linux shows it there. Where the kernel does not allow this,
- * the process goes on with a warning.
+ * Overwrites the environment that this process was started with, which programs of the same user can read in
+ * `/proc/PID/environ` on Linux; `process.env` keeps all values. If the kernel does not allow this, the process continues
+ * with a warning.
  */
 export function hideEnvironment(): void {
   if (process.platform !== 'linux') return;
@@ -17,7 +17,7 @@ export function hideEnvironment(): void {
 }
 
 function overwrite(): void {
-  // Moves each variable to the heap: the old place is about to be cleared.
+  // Moves each variable to the heap, because the original memory is cleared below.
   for (const [name, value] of Object.entries(process.env)) process.env[name] = value;
   const [start, end] = environmentRange();
   const memory = openSync('/proc/self/mem', 'r+');
@@ -28,7 +28,7 @@ function overwrite(): void {
   }
 }
 
-/** Fields 50 and 51 of proc_pid_stat(5); the name of the program, in parentheses, may hold blanks. */
+/** Fields 50 and 51 of proc_pid_stat(5); the name of the program, in parentheses, may contain blanks. */
 function environmentRange(): readonly [start: number, end: number] {
   const stat = readFileSync('/proc/self/stat', 'latin1');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

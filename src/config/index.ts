@@ -31,96 +31,96 @@ import { loadTemporal, type Environment, type TemporalConfig } from './temporal.
 
 export type { Environment, TemporalConfig } from './temporal.js';
 
-/** Everything that is configured, defaults filled in, paths absolute. */
+/** The whole configuration, with defaults filled in and absolute paths. */
 export interface Config {
   /** The heddle.yaml that was read; absent if there is none. */
   readonly file?: string;
-  /** Keys, logs and state; made by `prepareFolder`. */
+  /** Keys, logs and state; created by `prepareFolder`. */
   readonly dataFolder: string;
-  /** Downloads; may be deleted at any time. */
+  /** Downloads; can be deleted at any time. */
   readonly cacheFolder: string;
-  /** The site whose tasks this worker carries out. */
+  /** The site whose tasks this worker executes. */
   readonly site: string;
   /** Provider accounts by name. */
   readonly providers: Readonly<Record<string, ProviderAccount>>;
   /** Administrators' fields by automator, as written. Secrets are references. */
   readonly automators: Readonly<Record<string, { readonly fields: JsonObject }>>;
-  /** Folders that hold `providers/` and `automators/`, besides the built-in one. */
+  /** Folders that contain `providers/` and `automators/`, in addition to the built-in one. */
   readonly pluginFolders: readonly string[];
-  /** What plugins that run as programs get of the environment, and may use. */
+  /** Environment and limits of plugins that run as programs. */
   readonly programs: ProgramOptions;
   readonly keyFolder: string;
-  /** Keys as `heddle keys export` prints them, from HEDDLE_KEYS; they take the place of the folder's. */
+  /** Keys as `heddle keys export` prints them, from HEDDLE_KEYS; they replace those of the folder. */
   readonly keys?: string;
   readonly storeFolder: string;
-  /** The object store that takes the logs, as written; absent: they stay in the folder. */
+  /** The object store for logs, as written. Default: logs are kept in the folder. */
   readonly bucket?: WrittenBucket;
-  /** What the logs of tasks in the folder may take. */
+  /** Limits of the task logs in the folder. */
   readonly logBounds: Pick<WrittenConfig['store'], 'logDays' | 'logFiles' | 'logMb'>;
-  /** What the run folders of scripts may take on a node. */
+  /** Limits of the run folders of scripts on a node. */
   readonly runFolders: RunFolders;
   readonly encryption: 'required' | 'optional';
-  /** Secret references that cluster files may use, as patterns; all but commands where it is absent. */
+  /** Secret references that cluster files may use, as patterns. Default: all except commands. */
   readonly allowedReferences?: readonly string[];
-  /** Variables that commands in cluster files get. */
+  /** Environment variables that are passed to commands of cluster files. */
   readonly commandVariables: readonly string[];
-  /** How a large cluster is spread over workflows. */
+  /** How a large cluster is split into workflows. */
   readonly limits: Limits;
   /** Whether workflows record where they wait. */
   readonly stackTraces: boolean;
-  /** How machines that no cluster has are looked for. */
+  /** The search for orphaned machines. */
   readonly sweep: SweepSettings;
   /** Interval of the periodic checks of machines and images, in ms. */
   readonly checksEveryMs: number;
-  /** Loads and captures of machines at once in a site. */
+  /** Maximum number of concurrent loads and captures of machines in a site. */
   readonly loadsAtOnce: number;
-  /** Failures in a row after which a machine is quarantined; 0: never. */
+  /** Consecutive failures after which a machine is quarantined; 0 for never. */
   readonly quarantineAfter: number;
   /** Reservations of machines. */
   readonly reservations: ReservationConfig;
   /** Receivers of events, by name. Secrets are references. */
   readonly webhooks: Readonly<Record<string, WebhookAccount>>;
-  /** How images are built, where this worker is a builder. */
+  /** Settings of image builders. */
   readonly builder: BuilderConfig;
-  /** Where the worker's metrics can be read; absent: nowhere. */
+  /** Address of the worker's metrics endpoint. Default: no endpoint. */
   readonly metricsAddress?: string;
   readonly temporal: TemporalConfig;
-  /** The whole environment, for secret references and for programs that are started. */
+  /** The whole environment, for secret references and child processes. */
   readonly environment: Environment;
-  /** Where each setting came from, for people: `default`, a variable's name, or `FILE:LINE`. */
+  /** The source of each setting, for users: `default`, the name of a variable, or `FILE:LINE`. */
   readonly origins: Readonly<Record<string, string>>;
-  /** Settings of the file that name files, without those that a variable overrides. Workers check them. */
+  /** Settings of the file that name files, except those that a variable overrides. Workers check them. */
   readonly namedFiles: readonly NamedFile[];
   /** The place of a setting in the file; absent without a file. */
   readonly locate?: (path: Path) => Place;
 }
 
 interface BuilderConfig {
-  /** Builds at once in a site. */
+  /** Maximum number of concurrent builds in a site. */
   readonly builds: number;
-  /** Files on their way at once on one builder. */
+  /** Maximum number of concurrent uploads on one builder. */
   readonly uploads: number;
   readonly folder: string;
-  /** Commands that make files, by the names that images use. */
+  /** Commands that create image files, by the names that images use. */
   readonly commands: Readonly<Record<string, BuildCommand>>;
 }
 
 export interface LoadConfigOptions {
   /** The value of --config. */
   readonly configFlag?: string;
-  /** The folder of `./heddle.yaml`; the process's own unless given. */
+  /** The folder of `./heddle.yaml`. Default: the working folder of the process. */
   readonly cwd?: string;
-  /** The process's own unless given. */
+  /** Default: the environment of the process. */
   readonly env?: Environment;
-  /** A file that is named but not there yet counts as one that says nothing. */
+  /** Whether a named file that does not exist counts as an empty one. */
   readonly mayBeMissing?: boolean;
 }
 
 /**
- * Reads the configuration: --config, HEDDLE_CONFIG, ./heddle.yaml or the user's configuration folder,
- * whichever is first. Variables go over the file: HEDDLE_DATA_FOLDER, HEDDLE_CACHE_FOLDER, HEDDLE_SITE,
- * HEDDLE_KEYS. Changes nothing.
- * @throws ProblemsError with the place of everything that is wrong.
+ * Reads the configuration from the first of: --config, HEDDLE_CONFIG, ./heddle.yaml, the user's configuration folder.
+ * Variables override the file: HEDDLE_DATA_FOLDER, HEDDLE_CACHE_FOLDER, HEDDLE_SITE, HEDDLE_KEYS. Does not write
+ * anything.
+ * @throws ProblemsError with the place of each problem.
  */
 export function loadConfig({
   configFlag,
@@ -146,8 +146,8 @@ export function loadConfig({
     const fault = folderFault(folder);
     if (fault === undefined) return folder;
     const origin = origins[setting.key];
-    const source = origin === 'default' ? `it is the default of ${setting.key}` : `it was named by ${origin}`;
-    throw configError([errorAt([], `${setting.key}: ${fault}; ${source}`, 'Name another folder.')]);
+    const source = origin === 'default' ? `it is the default of ${setting.key}` : `it was set by ${origin}`;
+    throw configError([errorAt([], `${setting.key}: ${fault}; ${source}`, 'Specify another folder.')]);
   };
 
   const dataFolder = chooseFolder({
@@ -162,7 +162,7 @@ export function loadConfig({
       errorAt(
         [],
         `HEDDLE_SITE is ${JSON.stringify(site)}`,
-        'A site is named with lower-case letters, digits and hyphens.',
+        'The name of a site consists of lower-case letters, digits and hyphens.',
       ),
     ]);
   const metricsAddress = nonEmpty(env['HEDDLE_METRICS']) ?? written.metrics?.address;
@@ -171,7 +171,7 @@ export function loadConfig({
       errorAt(
         [],
         `HEDDLE_METRICS is ${JSON.stringify(metricsAddress)}`,
-        'An address and a port: 127.0.0.1:9464.',
+        'It must be an address and a port, such as 127.0.0.1:9464.',
       ),
     ]);
   const providers = Object.fromEntries(
@@ -253,7 +253,7 @@ export function loadConfig({
   };
 }
 
-/** Variables that take the place of settings, by the first key of the setting. */
+/** Variables that override settings, by the first key of the setting. */
 const overriding: Readonly<Record<string, string>> = {
   dataFolder: 'HEDDLE_DATA_FOLDER',
   cacheFolder: 'HEDDLE_CACHE_FOLDER',
@@ -262,14 +262,14 @@ const overriding: Readonly<Record<string, string>> = {
 
 const variablePrefix = 'HEDDLE_VAR_';
 
-/** Values of variables of cluster files by their names: HEDDLE_VAR_x is the value of x. */
+/** Values of variables of cluster files, by name: HEDDLE_VAR_x is the value of x. */
 export function givenByEnvironment(env: Environment = process.env): Readonly<Record<string, string>> {
   return Object.fromEntries(
     startingWith(variablePrefix, env).map(([name, value]) => [name.slice(variablePrefix.length), value]),
   );
 }
 
-/** Variables that Nodepool replaces in its configuration, by their whole names. */
+/** Variables that Nodepool replaces in its configuration, by full name. */
 export function nodepoolVariables(env: Environment = process.env): Readonly<Record<string, string>> {
   return Object.fromEntries(startingWith('NODEPOOL_', env));
 }
@@ -319,7 +319,7 @@ function findConfigFile(
     if (!read.ok && read.missing === true && (named === undefined || mayBeMissing)) continue;
     if (!read.ok) {
       const by = flag !== undefined ? '--config' : variable !== undefined ? 'HEDDLE_CONFIG' : undefined;
-      const right = by === undefined ? undefined : `It was named by ${by}.`;
+      const right = by === undefined ? undefined : `It was set by ${by}.`;
       throw configError([
         {
           ...errorAt([], `cannot read the configuration: ${read.wrong}`, right),
@@ -334,11 +334,11 @@ function findConfigFile(
   return undefined;
 }
 
-/** A file that was found, not named, must not let its owner decide what Heddle runs. */
+/** The owner of a file that was found by search must not control what Heddle runs. */
 function refuseForeign(file: string): void {
   const distrust = whyUntrusted(file);
   if (distrust === undefined) return;
-  const right = `${distrust.right}. To use the file as it is, name it: --config '${file}' or HEDDLE_CONFIG.`;
+  const right = `${distrust.right}. To use the file unchanged, specify it with --config '${file}' or HEDDLE_CONFIG.`;
   throw configError([
     { ...errorAt([], `${distrust.path} ${distrust.wrong}`, right), place: { file, line: 1, column: 1 } },
   ]);
@@ -352,12 +352,16 @@ function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): Pr
   return { ...provider, site: site ?? ownSite };
 }
 
-/** Resolves a folder by path, or a package by name from the configuration's folder upwards. */
+/** Resolves a folder by path, or a package by name, searched from the configuration's folder upwards. */
 function findPluginFolder(entry: string, base: string, home: string, place: Place | undefined): string {
   if (/^[./~]/.test(entry)) {
     const folder = toAbsolute(entry, base, home);
     if (existsSync(folder)) return folder;
-    const problem = errorAt(['plugins'], `there is no folder ${folder}`, 'Create it, or remove the entry.');
+    const problem = errorAt(
+      ['plugins'],
+      `the folder ${folder} does not exist`,
+      'Create it, or remove the entry.',
+    );
     throw configError([{ ...problem, place }]);
   }
   for (let folder = base; ; folder = dirname(folder)) {
@@ -367,13 +371,13 @@ function findPluginFolder(entry: string, base: string, home: string, place: Plac
   }
   const problem = errorAt(
     ['plugins'],
-    `there is no package ${entry} from ${base} upwards`,
-    'Install it, or begin a path with ./ or /.',
+    `package ${entry} is not installed in ${base} or its parent folders`,
+    'Install it. A path must begin with ./ or /.',
   );
   throw configError([{ ...problem, place }]);
 }
 
-/** Folders of the XDG base directory specification; relative values are to be ignored, it says. */
+/** Folders of the XDG base directory specification, which requires that relative values are ignored. */
 function xdg(env: Environment, variable: string, home: string, fallback: string): string {
   const value = env[variable];
   return value !== undefined && isAbsolute(value) ? value : join(home, fallback);

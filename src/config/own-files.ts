@@ -9,9 +9,9 @@ import { schemaAt, unwrap } from '../schema/zod-problems.js';
 import type { Environment } from './temporal.js';
 
 /**
- * The settings of heddle.yaml that name files. Which these are is registered with their schemas (`fileKinds`); fields
- * of plugins are declared by their descriptors.
- * @param toPath makes a path of the file absolute.
+ * The settings of heddle.yaml that name files, as registered with their schemas (`fileKinds`). Descriptors declare the
+ * fields of plugins that do.
+ * @param toPath converts a path of the file to an absolute one.
  */
 export function findNamedFiles(
   config: WrittenConfig,
@@ -21,8 +21,8 @@ export function findNamedFiles(
 }
 
 /**
- * For processes that use the files: a worker and a builder. @throws ProblemsError for files that other users own or
- * may write.
+ * Call it in processes that use the files: workers and builders. @throws ProblemsError for files that other users own
+ * or can write.
  */
 export function refuseForeignSettings({
   namedFiles: settings,
@@ -40,8 +40,8 @@ export function refuseForeignSettings({
 }
 
 /**
- * The owner of a folder, if it is not this process's user. The owner of the data folder is the user of the workers:
- * files that they trust need not be ours.
+ * The owner of a folder, if it is not this process's user. The owner of the data folder is the user of the workers, who
+ * may trust other files than this user.
  */
 export function otherOwnerOf(folder: string): number | undefined {
   const own = process.getuid?.();
@@ -50,7 +50,7 @@ export function otherOwnerOf(folder: string): number | undefined {
       const uid = statSync(at, { throwIfNoEntry: false })?.uid;
       return uid === own ? undefined : uid;
     } catch {
-      // A folder that this user may not enter is in one of the other user.
+      // A folder that this user may not enter has a parent that belongs to the other user.
       if (at === dirname(at)) return undefined;
     }
   }
@@ -68,8 +68,8 @@ interface OwnPlaces {
 }
 
 /**
- * Paths for Heddle and its administrators alone: keys, state, logs, stored secrets, configuration, and the credentials
- * of Temporal and of Vault's own command.
+ * Paths that are reserved for Heddle and its administrators: keys, state, logs, stored secrets, configuration, and the
+ * credentials of Temporal and of the Vault CLI.
  */
 export function ownPaths({
   file,

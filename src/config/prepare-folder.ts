@@ -26,7 +26,7 @@ function openFolder(folder: string): Problem | undefined {
   if (distrust !== undefined) return errorAt([], `${folder} ${distrust.wrong}`, distrust.right);
   return isWritable(folder)
     ? undefined
-    : errorAt([], `${folder} may not be written by this user`, `chmod 700 '${folder}'`);
+    : errorAt([], `${folder} is not writable for this user`, `chmod 700 '${folder}'`);
 }
 
 export function isWritable(folder: string): boolean {
@@ -38,17 +38,17 @@ export function isWritable(folder: string): boolean {
   }
 }
 
-const otherFolder = 'Name another folder, such as with HEDDLE_DATA_FOLDER.';
+const otherFolder = 'Specify another folder, for example with HEDDLE_DATA_FOLDER.';
 
-/** Why a path can be no folder; undefined if it is one, or may become one. */
+/** Why a path cannot be a folder; undefined if it is one, or can be created. */
 export function folderFault(folder: string): string | undefined {
   try {
     const stat = statSync(folder, { throwIfNoEntry: false });
-    return stat === undefined || stat.isDirectory() ? undefined : `${folder} is no folder`;
+    return stat === undefined || stat.isDirectory() ? undefined : `${folder} is not a folder`;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOTDIR') return `${folder} is below a file, not in a folder`;
-    // It can be a folder of the user that workers run as. Its use says why it fails.
+    if (code === 'ENOTDIR') return `the path ${folder} leads through a file`;
+    // The folder may belong to the user that workers run as; its use reports the error.
     if (code === 'EACCES') return undefined;
     throw error;
   }

@@ -19,20 +19,20 @@ export interface TemporalConfig {
   readonly configured: boolean;
   readonly address: string;
   readonly namespace: string;
-  /** For a client's or worker's connection; the address is in it. */
+  /** Options for the connection of a client or worker, including the address. */
   readonly connection: ClientConnectConfig['connectionOptions'] & { readonly address: string };
-  /** Files of its settings and credentials: whoever reads them may call the server. */
+  /** Files of settings and credentials, which give access to the server. */
   readonly files: readonly string[];
 }
 
 const maxFileBytes = 1024 * 1024;
 
-/** @throws ProblemsError for what Temporal's own library cannot read, and for what no server can be. */
+/** @throws ProblemsError for settings that Temporal's library cannot read, and for an invalid server address. */
 export function loadTemporal(env: Environment): TemporalConfig {
   const variables = Object.fromEntries(
     Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   );
-  // The null device says that no file is to be read; the library takes an empty file for a broken one.
+  // The null device disables the file; the library treats an empty file as malformed.
   const disableFile = variables['TEMPORAL_CONFIG_FILE'] === devNull;
   checkVariables(env);
   if (!disableFile) checkNamedFile(variables['TEMPORAL_CONFIG_FILE']);
@@ -42,15 +42,15 @@ export function loadTemporal(env: Environment): TemporalConfig {
   const wrong = wrongServerAddress(address);
   if (wrong !== undefined)
     throw settingsError(`${addressSource(variables)} ${wrong}`, `The form is ${serverAddressForm}.`);
-  // The library has TLS with an API key, unless TLS is switched off.
+  // The library enables TLS with an API key, unless TLS is disabled.
   if (
     connectionOptions.apiKey !== undefined &&
     connectionOptions.tls === false &&
     isUnprotected(`http://${address}`)
   )
     throw settingsError(
-      `the API key would go to ${address} unencrypted, because TLS is switched off`,
-      'Take out TEMPORAL_TLS=false, or `disabled = true` of temporal.toml.',
+      `the API key would be sent to ${address} unencrypted, because TLS is disabled`,
+      'Remove TEMPORAL_TLS=false, or `disabled = true` in temporal.toml.',
     );
   return {
     configured: connectionOptions.address !== undefined,
@@ -77,7 +77,7 @@ function credentialFiles(
   return [...new Set(files.filter((file) => file !== undefined))];
 }
 
-/** Of other namespaces or servers. A profile that cannot be read is not this process's, which has been read. */
+/** Profiles of other namespaces or servers. Ignores unreadable ones: this process's own profile was read already. */
 function otherProfiles(variables: Readonly<Record<string, string>>): readonly ClientConfigProfile[] {
   try {
     return Object.values(loadClientConfig({ overrideEnvVars: variables }).profiles);
@@ -86,7 +86,7 @@ function otherProfiles(variables: Readonly<Record<string, string>>): readonly Cl
   }
 }
 
-/** Where Temporal's library looks for its file; it may appear while a worker runs. */
+/** The default path of Temporal's library; the file may be created while a worker runs. */
 function defaultFile({
   HOME: home = '',
   XDG_CONFIG_HOME: xdg = '',
@@ -101,14 +101,14 @@ function defaultFile({
   return folder === '' ? undefined : join(folder, 'temporalio', 'temporal.toml');
 }
 
-/** The library reads another file instead of one that is missing, and so selects another server. */
+/** If the file is missing, the library reads another one instead and thereby selects another server. */
 function checkNamedFile(file: string | undefined): void {
   if (file === undefined) return;
   const read = readTextFile(file, maxFileBytes);
   if (read.ok) return;
   throw settingsError(
     `cannot read the settings of Temporal: ${read.wrong}`,
-    'It was named by TEMPORAL_CONFIG_FILE.',
+    'It was set by TEMPORAL_CONFIG_FILE.',
     { file, line: 1, column: 1 },
   );
 }
@@ -119,10 +119,10 @@ const named = ['TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_PROFILE', 'TE
 function checkVariables(env: Environment): void {
   for (const variable of named)
     if (env[variable]?.trim() === '') throw settingsError(`${variable} is empty`, 'Set it, or unset it.');
-  // The library takes every other value for false.
+  // The library treats every other value as false.
   const tls = env['TEMPORAL_TLS'];
   if (tls !== undefined && tls !== '' && !['1', 'true', '0', 'false'].includes(tls))
-    throw settingsError(`TEMPORAL_TLS is ${JSON.stringify(tls)}`, 'It is true or false.');
+    throw settingsError(`TEMPORAL_TLS is ${JSON.stringify(tls)}`, 'It must be true or false.');
 }
 
 function load(
@@ -137,7 +137,7 @@ function load(
   }
 }
 
-/** Puts an error of the library into words. */
+/** Describes an error of the library. */
 function explain(error: unknown, variables: Readonly<Record<string, string>>): ProblemsError {
   const file = variables['TEMPORAL_CONFIG_FILE'] ?? 'temporal.toml';
   if (!(error instanceof Error)) return settingsError(String(error));
@@ -155,8 +155,8 @@ function explain(error: unknown, variables: Readonly<Record<string, string>>): P
   const profile = variables['TEMPORAL_PROFILE'];
   if (profile !== undefined && error.message.startsWith('Profile '))
     return settingsError(
-      `there is no profile ${JSON.stringify(profile)} in ${file}`,
-      'It was named by --profile or TEMPORAL_PROFILE.',
+      `${file} has no profile ${JSON.stringify(profile)}`,
+      'It was set by --profile or TEMPORAL_PROFILE.',
     );
   return settingsError(
     `Temporal's connection settings cannot be read: ${error.message}`,

@@ -5,9 +5,9 @@ const everyMs = 2_000;
 const largest = 1024 * 1024;
 
 /**
- * Reads a file now and again, also one that is a link or is replaced, and calls `onChange` once its content has
- * changed and is the same in two reads in a row. `missing` says why it cannot be read. Calls follow one another.
- * @returns a function that ends it.
+ * Polls a file, which may be a link or be replaced, and calls `onChange` when its content has changed and is equal in
+ * two consecutive reads. `missing` is the reason why it cannot be read. Calls do not overlap.
+ * @returns a function that stops it.
  */
 export function watchFile(
   file: string,
@@ -39,7 +39,7 @@ function contentOf(file: string): Content {
   return read.ok ? { text: read.text } : { wrong: read.wrong };
 }
 
-/** Tells of each content that is read whether it is a new one, for the second time in a row. */
+/** Returns whether a content is new and equal to the previous read. */
 export function changes(first: Content): (now: Content) => boolean {
   const textOf = (content: Content): string => JSON.stringify(content);
   let seen = textOf(first);

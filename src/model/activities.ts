@@ -105,7 +105,7 @@ export interface ActivityRow {
   /** Limit between two progress reports of the plugin; absent: none. */
   readonly noProgressMs?: number;
   readonly retry: RetryRow;
-  /** An attempt that is cancelled is not waited for: it has no effect of its own. */
+  /** Does not wait for a cancelled attempt, which has no side effects. */
   readonly isAbandoned?: true;
   /** Concerns an image at a provider, not a machine. */
   readonly isImageOnly?: true;
@@ -254,7 +254,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   UNLOAD: { ...power, method: 'unload', attemptMs: 10 * minute, budgetMs: 20 * minute },
   // Overwriting a large disk takes many hours.
   ERASE: { ...question, method: 'disksToErase', attemptMs: 24 * hour, budgetMs: 24 * hour },
-  // One look per attempt, like CONFIRM.
+  // One probe per attempt, like CONFIRM.
   REACH: { ...machine, budgetMs: 15 * minute },
   // The disk is about to be overwritten, so this is not worth a long wait.
   PRE_RELOAD: { ...system, method: 'preReload', budgetMs: 20 * second },

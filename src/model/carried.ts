@@ -22,7 +22,7 @@ export const maxSpecBytes = 200 * 1024;
  */
 export const maxPlanBytes = 500_000;
 
-/** What the machines of all labels of a pool are made with, in bytes of JSON. */
+/** Size of the placements of all labels of a pool, in bytes of JSON. */
 export const maxPlacementBytes = 150_000;
 
 /** The bytes of a value as JSON in UTF-8. */
@@ -76,5 +76,5 @@ export function refuseGrowth(
   const bytes = jsonBytes(state) + jsonBytes(added);
   return bytes <= most
     ? undefined
-    : `${what} would have ${bytes} bytes as JSON, and at most ${most} are possible; ${remedy}`;
+    : `${what} would have ${bytes} bytes as JSON; the limit is ${most}; ${remedy}`;
 }

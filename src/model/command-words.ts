@@ -7,8 +7,7 @@ export function splitWords(line: string): readonly string[] {
   let rest = line.trimStart();
   while (rest !== '') {
     const word = /^(?:\\.|[^\s'"\\]|'[^']*'|"(?:\\.|[^"\\])*")+/s.exec(rest)?.[0];
-    if (word === undefined)
-      throw new Error('the command has a quote that is not closed, or ends in a backslash');
+    if (word === undefined) throw new Error('the command has an unclosed quote, or ends in a backslash');
     words.push(
       word.replaceAll(
         /\\(.)|'([^']*)'|"((?:\\.|[^"\\])*)"/gs,
@@ -18,7 +17,7 @@ export function splitWords(line: string): readonly string[] {
     );
     rest = rest.slice(word.length);
     if (rest !== '' && !/^\s/.test(rest))
-      throw new Error('the command has a quote that is not closed, or ends in a backslash');
+      throw new Error('the command has an unclosed quote, or ends in a backslash');
     rest = rest.trimStart();
   }
   return words;

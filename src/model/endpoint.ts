@@ -11,7 +11,7 @@ export function isUnprotected(address: string): boolean {
   return URL.canParse(url) && !isLoopback(new URL(url).hostname);
 }
 
-/** Whether an address holds a user or a password. Clients refuse such a one, and their errors show it. */
+/** Whether an address contains a user or a password. Clients refuse such addresses, and their errors would show them. */
 export function holdsCredentials(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { username, password } = new URL(address);
@@ -54,7 +54,7 @@ export const serverAddressForm = 'host:port, such as 127.0.0.1:7233';
 
 /** For a Temporal server without the namespace: what and what to do. */
 export function missingNamespaceText(namespace: string): string {
-  return `the Temporal server has no namespace ${JSON.stringify(namespace)}; name another one (--namespace, TEMPORAL_NAMESPACE), or create it: ${createNamespaceCommand(namespace)}`;
+  return `the Temporal server has no namespace ${JSON.stringify(namespace)}; specify another one (--namespace, TEMPORAL_NAMESPACE), or create it: ${createNamespaceCommand(namespace)}`;
 }
 
 export function createNamespaceCommand(namespace: string): string {

@@ -14,6 +14,6 @@ export interface HeddleEvent<Type extends string = string, Data = unknown> {
 /** A webhook of a configuration as workflows know it: its address and its secret stay with the workers. */
 export interface Webhook {
   readonly name: string;
-  /** Types of events; all unless given. */
+  /** Types of events. Default: all. */
   readonly events?: readonly string[];
 }

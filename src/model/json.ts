@@ -1,4 +1,4 @@
-/** Plain data: what payloads, task inputs and workflow state are made of. */
+/** Plain data, the type of payloads, task inputs and workflow state. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;

@@ -45,7 +45,7 @@ export type RecordsReply<Carried extends Moved> =
 
 export interface ExportRequest {
   readonly by: string;
-  /** It goes on here. */
+  /** It continues here. */
   readonly cancel?: true;
 }
 
@@ -73,5 +73,5 @@ export function exportedText(
 ): string | undefined {
   if (exported === undefined) return undefined;
   const parts = noun === 'pool' ? 'nodes' : 'builds';
-  return `${noun} ${name} was exported by ${exported.by}: its ${parts} belong to wherever it was restored; 'heddle ${noun} export ${name} --cancel' has it go on here`;
+  return `${noun} ${name} was exported by ${exported.by}: its ${parts} belong to the ${noun} that restores them; to continue here instead, run 'heddle ${noun} export ${name} --cancel'`;
 }

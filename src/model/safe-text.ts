@@ -1,6 +1,6 @@
 /**
- * Says why a text must not enter an ssh_config, an argument list or an HTTP header; undefined where it may. A
- * control character or a quote would end the value early, and a leading hyphen would make it an option.
+ * Why text must not be used in an ssh_config, an argument list or an HTTP header; undefined if it may. A control
+ * character or a quote would end the value early, and a leading hyphen would make it an option.
  */
 export function unsafeText(
   text: string,
@@ -8,13 +8,13 @@ export function unsafeText(
 ): string | undefined {
   if (text === '') return 'is empty';
   if (text.startsWith('-')) return 'begins with a hyphen';
-  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) return 'holds a control character';
-  if (!quotes && /["'`]/.test(text)) return 'holds a quote';
-  return !blanks && /\s/.test(text) ? 'holds a blank' : undefined;
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) return 'contains a control character';
+  if (!quotes && /["'`]/.test(text)) return 'contains a quote';
+  return !blanks && /\s/.test(text) ? 'contains a blank' : undefined;
 }
 
 /**
- * Says why a text is no valid login name; undefined if it is. A `$` may end the name, as in Active Directory.
+ * Why text is not a valid login name; undefined if it is. A `$` may end the name, as in Active Directory.
  */
 export function unsafeUser(user: string): string | undefined {
   // OpenSSH expands %, ${} and ~, and reads # as the beginning of a comment.
@@ -22,6 +22,6 @@ export function unsafeUser(user: string): string | undefined {
     unsafeText(user) ??
     (/^[\p{L}\p{N}_.@+\\-]+\$?$/u.test(user)
       ? undefined
-      : 'holds a character other than letters, digits and _ . @ + - \\')
+      : 'contains a character other than letters, digits and _ . @ + - \\')
   );
 }

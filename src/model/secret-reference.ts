@@ -40,7 +40,7 @@ export function possibleReferences(value: unknown): readonly NamedSecret[] {
   return [...namedSecrets(value)].filter(({ form }) => form !== 'keyFile');
 }
 
-/** The references in what an administrator or an inventory says; `keyFile: PATH` counts as one. */
+/** The references in values of an administrator or an inventory; `keyFile: PATH` counts as one. */
 export function writtenReferences(value: unknown): readonly string[] {
   return [...namedSecrets(value)].flatMap(({ form, reference }) => (form === 'mixed' ? [] : [reference]));
 }

@@ -11,7 +11,7 @@ export interface WorkerIdentity {
   readonly build?: string;
   /** Absent for a worker that does not say. */
   readonly key?: WorkerKey;
-  /** Absent for a worker that says nothing of its configuration. */
+  /** Absent if the worker does not report its configuration. */
   readonly config?: ConfigDigests;
   readonly reload?: ReloadState;
 }

@@ -22,17 +22,16 @@ export interface ResultOf {
   readonly action: AnyAction;
   /** The node's payload, which the result must not make too large. Default: empty. */
   readonly config?: JsonObject;
-  /** References of the account's own fields and inventory: only they may stand in `ssh-auth`. Default: none. */
+  /** References of the account's own fields and inventory: `ssh-auth` may contain only these. Default: none. */
   readonly references?: OwnReferences;
-  /** Secrets of the account, which must not be kept with the node. */
+  /** Secrets of the account, which must not be stored with the node. */
   readonly secrets?: readonly string[];
 }
 
 /**
- * The one filter for results of plugins, and through them of nodes: everything merged into a payload passes
- * it.
- * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and the remedy; the fault of
- * an inventory that may have a reference of the result.
+ * The only filter for results of plugins, and thereby of nodes: everything merged into a payload passes it.
+ * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and the remedy. If an
+ * unreadable inventory may contain a reference of the result, the error of that inventory.
  */
 export function acceptResult(
   returned: unknown,
@@ -45,12 +44,12 @@ export function acceptResult(
   const faults = [
     ...(reserved.length === 0
       ? []
-      : [`${reserved.join(', ')}, which only Heddle sets; return it under another key`]),
+      : [`${reserved.join(', ')}, which is reserved for Heddle; return it under another key`]),
     ...(identity.length === 0
       ? []
       : [
-          `${identity.join(', ')} from ${action}, which names or reaches the machine: ` +
-            'only CREATE and CONFIRM of a provider set it; return it under another key',
+          `${identity.join(', ')} from ${action}, which identifies the machine: ` +
+            'only CREATE and CONFIRM of a provider may set it; return it under another key',
         ]),
     ...refusedReferences(references, result),
     ...malformed(result, identity),
@@ -62,15 +61,15 @@ export function acceptResult(
   if (size > maxPayloadBytes)
     throw new PluginError(
       'Invalid',
-      `with what plugin ${plugin.name} returned, the node's payload has ${size} bytes; ` +
-        `${maxPayloadBytes} are allowed`,
+      `with the result of plugin ${plugin.name}, the node's payload has ${size} bytes; ` +
+        `the limit is ${maxPayloadBytes}`,
     );
   return { ...parsed, result };
 }
 
 /**
- * What the result of a failure may leave in the payload. All else is dropped: the failure itself must be
- * heard.
+ * The part of a failure's result that may be merged into the payload. Drops everything else, so that the failure
+ * itself is always reported.
  */
 export function acceptFailure(returned: unknown, action: AnyAction): JsonObject | undefined {
   const copy = copyPlainJson(returned, { bytes: maxResultBytes, depth: 16 });
@@ -96,8 +95,8 @@ function refusedReferences(
     .map((path) => {
       const place = path.length === 0 ? 'the key secret' : `${formatPath(path)}, which has the key secret`;
       return (
-        `${place}: that is how a secret reference looks, and a reference in a result is refused; ` +
-        "return the value under another key. In ssh-auth it must be one of the account's own fields with passReferences"
+        `${place}: it is a secret reference, and references in results are refused; ` +
+        "return the value under another key. In ssh-auth it must come from one of the account's own fields with passReferences"
       );
     });
 }
@@ -111,8 +110,8 @@ function heldSecrets(result: JsonObject, secrets: readonly string[]): readonly s
     .filter(([, text]) => sought.some((secret) => text.includes(secret)))
     .map(
       ([path]) =>
-        `${formatPath(path)}, which holds a secret of the account: results are kept with the node; ` +
-        'leave it out. A credential in ssh-auth needs passReferences in the descriptor',
+        `${formatPath(path)}, which contains a secret of the account: results are stored with the node; ` +
+        'remove it. A credential in ssh-auth requires passReferences in the descriptor',
     );
 }
 
@@ -144,7 +143,7 @@ const isText =
 const shapes: Readonly<Record<IdentityKey, readonly [Check, string]>> = {
   providerid: [
     isText(512, { blanks: true }),
-    'a text that names the machine, without quotes and control characters',
+    'text that identifies the machine, without quotes and control characters',
   ],
   hostname: [isText(253), 'a host name'],
   ipaddress: [
@@ -159,7 +158,7 @@ const shapes: Readonly<Record<IdentityKey, readonly [Check, string]>> = {
     (value) => [value].flat().every(isText(16_384, { blanks: true })),
     'a host key, or a list of host keys',
   ],
-  'ssh-auth': [isLogin, 'an object {user, password, key, agent}, each a text'],
+  'ssh-auth': [isLogin, 'an object {user, password, key, agent} of texts'],
   pool: [isJsonObject, 'an object'],
 };
 
@@ -180,7 +179,7 @@ function isUnspecified(address: string): boolean {
   return /^(0\.0\.0\.0|[0:]+)$/.test(address);
 }
 
-/** References count as texts here: whether one may stand there is checked apart. */
+/** Accepts references as texts: whether they are allowed is checked separately. */
 function isLogin(value: Json): boolean {
   if (!isJsonObject(value)) return false;
   return Object.entries(value).every(([key, item]) => {

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { Json } from '../model/json.js';
 
 /**
- * Any JSON; what it may be is known to the plugin that declares the field. Values are plain before a schema
- * sees them.
+ * Any JSON. The plugin that declares the field validates the value. Values are plain JSON before a schema reads them.
  */
 export const anyJsonSchema = z.custom<Json>((value) => value !== undefined);
 
@@ -13,5 +12,5 @@ export const fieldsSchema = z
   .meta({
     title: 'Fields',
     description:
-      'Values for the fields that the plugin declares. A secret is a reference: {secret: "env:NAME"}.',
+      'Values for the fields that the plugin declares. Secrets are references: {secret: "env:NAME"}.',
   });

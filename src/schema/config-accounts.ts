@@ -9,15 +9,15 @@ const pathSchema = (kind: NamedFileKind) =>
   z
     .string()
     .min(1)
-    .regex(/^[^\0\r\n]+$/, { error: 'A path.' })
+    .regex(/^[^\0\r\n]+$/, { error: 'Must be a path.' })
     .register(fileKinds, { kind });
 
-/** A folder that Heddle makes. */
+/** A folder that Heddle creates. */
 export const madeFolderSchema = pathSchema('made');
-/** A file or folder that is there. */
+/** An existing file or folder. */
 export const fileSchema = pathSchema('file');
 
-/** A program of the administrator, with its words. */
+/** A program of the administrator, with its arguments. */
 export const commandSchema = z
   .array(
     z
@@ -40,7 +40,7 @@ const wordsSchema = (title: string, description: string) =>
   z.record(foreignNameSchema, foreignNameSchema).exactOptional().meta({ title, description });
 
 export const secretTextSchema = z.union([z.string().min(1), secretReferenceSchema], {
-  error: 'Text, or a reference such as {secret: "file:PATH"}.',
+  error: 'must be text or a reference such as {secret: "file:PATH"}',
 });
 
 const jumpSchema = z
@@ -49,21 +49,26 @@ const jumpSchema = z
       .string()
       .regex(/^[A-Za-z0-9[][A-Za-z0-9.:\]_-]*$/, { error: 'A host name or address.' })
       .meta({ title: 'Host', description: 'Name or address of the jump host, as workers see it.' }),
-    port: z.int().min(1).max(65_535).default(22).meta({ title: 'Port', description: 'Its SSH port.' }),
+    port: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .default(22)
+      .meta({ title: 'Port', description: 'SSH port of the jump host.' }),
     user: z
       .string()
       .regex(/^[^\s-]\S*$/, { error: 'A login name.' })
-      .meta({ title: 'User', description: 'Who logs in there.' }),
+      .meta({ title: 'User', description: 'Login name on the jump host.' }),
     key: secretTextSchema
       .exactOptional()
       .meta({
         title: 'Key',
         writeOnly: true,
-        description: 'Private key, best as a reference: {secret: "file:PATH"}.',
+        description: 'Private key, preferably as a reference: {secret: "file:PATH"}.',
       }),
     password: secretTextSchema
       .exactOptional()
-      .meta({ title: 'Password', writeOnly: true, description: 'Where there is no key.' }),
+      .meta({ title: 'Password', writeOnly: true, description: 'Login password, if there is no key.' }),
     agent: socketSchema
       .exactOptional()
       .meta({ title: 'Agent', description: 'Socket of an SSH agent on the worker.' }),
@@ -72,15 +77,15 @@ const jumpSchema = z
       .meta({
         title: 'Host key',
         description:
-          'The key it must show, as ssh-keyscan prints it without the host: "ssh-ed25519 AAAA…"; or several.',
+          'Public host key, or a list of them, as ssh-keyscan prints it without the host: "ssh-ed25519 AAAA…".',
       }),
   })
   .refine(({ key, password, agent }) => key !== undefined || password !== undefined || agent !== undefined, {
-    error: 'Give key, password or agent.',
+    error: 'must have key, password or agent',
   })
   .meta({
     title: 'Jump host',
-    description: 'The host that machines are reached through, where workers do not reach them themselves.',
+    description: 'The SSH jump host to machines that workers cannot reach directly.',
   });
 
 export const providerSchema = z
@@ -93,14 +98,14 @@ export const providerSchema = z
       .exactOptional()
       .meta({
         title: 'Site',
-        description: "The site whose workers reach its machines; the worker's own unless given.",
+        description: "The site whose workers reach the machines. Default: the worker's own site.",
       }),
     fields: fieldsSchema
       .prefault({})
       .meta({
         title: 'Fields',
         description:
-          'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.',
+          'Values for the administrators\' fields of the plugin. Prefer references for secrets: {secret: "env:NAME"}.',
       }),
     allow: z
       .record(z.string(), z.array(anyJsonSchema).min(1))
@@ -108,15 +113,15 @@ export const providerSchema = z
       .meta({
         title: 'Allow',
         description:
-          "Values that cluster files may give to fields that are the administrator's, such as {network: [web]}; none unless given. heddle plugins show TYPE names these fields.",
+          "Values that cluster files may set for administrators' fields, such as {network: [web]}. Default: none. heddle plugins show TYPE lists these fields.",
       }),
     hardware: wordsSchema(
       'Hardware',
-      'What clusters call a size, and what the provider does: {small: t3.small}. Other words are passed on as they are.',
+      "Maps hardware names in cluster files to the provider's names: {small: t3.small}. Other names are passed on unchanged.",
     ),
     images: wordsSchema(
       'Images',
-      'What clusters call an image, and what the provider does: {debian: ami-0abc}. Other words are passed on as they are.',
+      "Maps image names in cluster files to the provider's names: {debian: ami-0abc}. Other names are passed on unchanged.",
     ),
     jump: jumpSchema.exactOptional(),
     hostKeys: z
@@ -125,7 +130,7 @@ export const providerSchema = z
       .meta({
         title: 'Host keys',
         description:
-          'What CONFIRM does where the provider tells no host key. provided refuses the machine; pin accepts the first key it shows, and sends it a password too. Unless given, the first key is accepted only for logins without a password.',
+          'How CONFIRM treats a machine whose host key the provider does not supply. provided refuses it; pin trusts the first key that the machine presents, also for logins with a password. Default: the first key is trusted only for logins without a password.',
       }),
     limits: z
       .strictObject({
@@ -136,7 +141,7 @@ export const providerSchema = z
           .exactOptional()
           .meta({
             title: 'Rate',
-            description: 'Most calls a second that change something, over all workers.',
+            description: 'Maximum rate of CREATE and DELETE calls per second, over all workers.',
           }),
         callsPerSecond: z
           .number()
@@ -146,39 +151,51 @@ export const providerSchema = z
           .meta({
             title: 'Calls',
             description:
-              'Most calls of the API a second, looks among them, over all workers; for provider types that count them.',
+              'Maximum rate of API calls per second, read-only calls included, over all workers. Only for provider types with countsCalls.',
           }),
         concurrency: z
           .int()
           .min(1)
           .max(10_000)
           .exactOptional()
-          .meta({ title: 'Concurrency', description: 'Most such calls at a time on one worker.' }),
+          .meta({
+            title: 'Concurrency',
+            description: 'Maximum number of concurrent CREATE and DELETE calls on each worker.',
+          }),
         confirmWithin: durationSchema
-          .refine((seconds) => seconds >= 1 && seconds <= 86_400, { error: 'is not 1 s to 24 hours' })
+          .refine((seconds) => seconds >= 1 && seconds <= 86_400, {
+            error: 'is not a duration of 1 s to 24 hours',
+          })
           .exactOptional()
           .meta({
             title: 'Confirm',
             description:
-              'Longest wait until the machine of a node answers, unless its group says otherwise: 1 minute for machines that exist and have no controller, 10 minutes for others.',
+              'Timeout for the machine of a node to answer, unless its group sets one. Default: 1 minute for existing machines without a controller, 10 minutes for others.',
           }),
         loadWithin: durationSchema
-          .refine((seconds) => seconds >= 1 && seconds <= 86_400, { error: 'is not 1 s to 24 hours' })
+          .refine((seconds) => seconds >= 1 && seconds <= 86_400, {
+            error: 'is not a duration of 1 s to 24 hours',
+          })
           .exactOptional()
-          .meta({ title: 'Load', description: 'Longest time of a load of a machine, 1 h unless given.' }),
+          .meta({ title: 'Load', default: '1h', description: 'Timeout of a load of a machine.' }),
         progressWithin: durationSchema
-          .refine((seconds) => seconds >= 1 && seconds <= 86_400, { error: 'is not 1 s to 24 hours' })
+          .refine((seconds) => seconds >= 1 && seconds <= 86_400, {
+            error: 'is not a duration of 1 s to 24 hours',
+          })
           .exactOptional()
           .meta({
             title: 'Progress',
-            description:
-              'Longest time without new progress while an image is written or retrieved, 10 minutes unless given.',
+            default: '10m',
+            description: 'Maximum time without progress while a load writes or retrieves an image.',
           }),
       })
       .exactOptional()
-      .meta({ title: 'Limits', description: 'How hard the provider may be pressed.' }),
+      .meta({
+        title: 'Limits',
+        description: 'Limits on the rate, concurrency and duration of calls to the provider.',
+      }),
   })
-  .meta({ title: 'Provider', description: 'An account of a provider: {type, fields, …}.' });
+  .meta({ title: 'Provider', description: 'A provider account: {type, fields, …}.' });
 
 export const pluginLimitsSchema = z
   .strictObject({
@@ -189,13 +206,14 @@ export const pluginLimitsSchema = z
       .exactOptional()
       .meta({
         title: 'Memory',
-        description: 'Most memory, in MB, of one of its programs and what that starts; 512 unless given.',
+        default: 512,
+        description: 'Maximum memory of one program of the plugin and its child processes, in MB.',
       }),
     time: durationSchema
       .exactOptional()
       .meta({
         title: 'Time',
-        description: 'Longest time of one call, such as "10m"; that of the attempt unless given.',
+        description: 'Timeout of one call, such as "10m". Default: the timeout of the attempt.',
       }),
     processes: z
       .int()
@@ -204,7 +222,11 @@ export const pluginLimitsSchema = z
       .exactOptional()
       .meta({
         title: 'Processes',
-        description: 'Most of its programs at a time on a worker; 32 unless given.',
+        default: 32,
+        description: 'Maximum number of concurrent programs of the plugin on a worker.',
       }),
   })
-  .meta({ title: 'Limits of a plugin', description: 'What it may use: {memoryMb, time, processes}.' });
+  .meta({
+    title: 'Limits of a plugin',
+    description: 'Resource limits of the plugin: {memoryMb, time, processes}.',
+  });

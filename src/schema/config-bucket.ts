@@ -9,10 +9,10 @@ export const bucketSchema = z
     endpoint: z
       .url({ protocol: /^https?$/, error: 'An address that begins with https://.' })
       .refine((url) => !isUnprotected(url), {
-        error: 'Logs would cross the network unencrypted: an address that begins with https://.',
+        error: 'would send logs over the network unencrypted: use https://',
       })
       .refine((url) => !holdsCredentials(url), {
-        error: 'The address holds a user or a password; the credentials are accessKeyId and secretAccessKey.',
+        error: 'contains a user or a password: set accessKeyId and secretAccessKey instead',
       })
       .meta({
         title: 'Endpoint',
@@ -23,19 +23,19 @@ export const bucketSchema = z
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, {
         error: 'The name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens.',
       })
-      .meta({ title: 'Bucket', description: 'A bucket that exists; Heddle creates none.' }),
+      .meta({ title: 'Bucket', description: 'Name of an existing bucket; Heddle does not create it.' }),
     region: z
       .string()
       .regex(/^[a-z0-9-]{1,64}$/, { error: 'A region: eu-central-1.' })
       .default('us-east-1')
-      .meta({ title: 'Region', description: '"us-east-1" unless given; many stores take any.' }),
+      .meta({ title: 'Region', description: 'Region of the bucket; many stores accept any value.' }),
     prefix: z
       .string()
       .regex(/^([A-Za-z0-9_-][A-Za-z0-9._-]{0,99}\/){0,8}$/)
       .default('')
       .meta({
         title: 'Prefix',
-        description: 'What the names of all objects begin with, ending with a slash: "heddle/".',
+        description: 'Prefix of all object names, with a slash at its end, such as "heddle/".',
       }),
     accessKeyId: secretTextSchema.meta({
       title: 'Access key ID',
@@ -50,5 +50,5 @@ export const bucketSchema = z
   .meta({
     title: 'Object store',
     description:
-      'Where logs are for all workers and readers, by the S3 API: {endpoint, bucket, region, prefix, accessKeyId, secretAccessKey}; in the folder unless given.',
+      'Object store with an S3 API for the task logs of all workers: {endpoint, bucket, region, prefix, accessKeyId, secretAccessKey}. Default: logs are kept in the folder.',
   });

@@ -8,18 +8,18 @@ const patternSchema = z
   .min(1)
   .max(1_000)
   .refine((pattern) => patternFault(pattern) === undefined, {
-    error: ({ input }) => patternFault(String(input)) ?? 'is no pattern',
+    error: ({ input }) => patternFault(String(input)) ?? 'is not a valid pattern',
   });
 
 const commandVariableSchema = variableNameSchema.refine((name) => !name.startsWith('HEDDLE_'), {
-  error: 'Heddle itself sets variables that begin with HEDDLE_.',
+  error: 'HEDDLE_ variables are reserved for Heddle.',
 });
 
 const buildCommandSchema = z
   .strictObject({
     run: commandSchema.meta({
       title: 'Run',
-      description: 'A program and its words: [/usr/local/bin/make-debian, --minimal].',
+      description: 'A program and its arguments: [/usr/local/bin/make-debian, --minimal].',
     }),
     variables: z
       .record(commandVariableSchema, patternSchema)
@@ -27,15 +27,15 @@ const buildCommandSchema = z
       .meta({
         title: 'Variables',
         description:
-          'Variables that images may set, each with the regular expression (RE2) that its whole value matches: {SUITE: "[a-z]+"}. None by default.',
+          'Environment variables that images may set, each with the regular expression (RE2) that its whole value must match: {SUITE: "[a-z]+"}. Default: none.',
       }),
   })
-  .meta({ title: 'Build command', description: 'A command that makes files of images: {run, variables}.' });
+  .meta({ title: 'Build command', description: 'A command that creates image files: {run, variables}.' });
 
-/** A command of the builders that makes files of images. */
+/** A command of the builders that creates image files. */
 export type BuildCommand = z.output<typeof buildCommandSchema>;
 
-/** What builders of images need to know. */
+/** Settings of image builders. */
 export const builderSchema = z
   .strictObject({
     builds: z
@@ -45,8 +45,9 @@ export const builderSchema = z
       .exactOptional()
       .meta({
         title: 'Builds',
+        default: 1,
         description:
-          'Images that are built at once in a site; 1 unless given, and the same on all builders of a site.',
+          'Maximum number of concurrent image builds in a site. Must be equal on all builders of a site.',
       }),
     uploads: z
       .int()
@@ -55,14 +56,15 @@ export const builderSchema = z
       .exactOptional()
       .meta({
         title: 'Uploads',
-        description: 'Files of images on their way at once on one builder; 4 unless given.',
+        default: 4,
+        description: 'Maximum number of concurrent uploads of image files on one builder.',
       }),
     folder: madeFolderSchema
       .exactOptional()
       .meta({
         title: 'Folder',
         description:
-          'Where files of images are, the same for all builders of a site; images in the data folder unless given.',
+          'Folder of image files, shared by all builders of a site. Default: images in the data folder.',
       }),
     commands: z
       .record(simpleNameSchema, buildCommandSchema)
@@ -70,10 +72,10 @@ export const builderSchema = z
       .meta({
         title: 'Commands',
         description:
-          'Commands that make files of images, by the names that images use: {debian: {run, variables}}.',
+          'Commands that create image files, by the names that images use: {debian: {run, variables}}.',
       }),
   })
   .meta({
     title: 'Builder',
-    description: 'What builders of images need to know: {builds, uploads, folder, commands}.',
+    description: 'Settings of image builders: {builds, uploads, folder, commands}.',
   });

@@ -3,14 +3,14 @@ import { defaultRunFolders } from '../model/node/run-folders.js';
 import { madeFolderSchema } from './config-accounts.js';
 import { bucketSchema } from './config-bucket.js';
 
-/** What a worker keeps. */
+/** Where a worker keeps logs and artifacts, and for how long. */
 export const storeSchema = z
   .strictObject({
     folder: madeFolderSchema
       .exactOptional()
       .meta({
         title: 'Folder',
-        description: 'Where logs and resources are on a worker; store in the data folder unless given.',
+        description: 'Folder of task logs and of copies of artifacts. Default: store in the data folder.',
       }),
     s3: bucketSchema.exactOptional(),
     logDays: z
@@ -20,7 +20,7 @@ export const storeSchema = z
       .default(90)
       .meta({
         title: 'Log days',
-        description: 'How long a log of a task is kept in the folder after its last line, in days.',
+        description: 'Retention of a task log in the folder after its last line, in days.',
       }),
     logFiles: z
       .int()
@@ -29,7 +29,7 @@ export const storeSchema = z
       .default(100_000)
       .meta({
         title: 'Log files',
-        description: 'Most logs of tasks in the folder; of more, the oldest are removed.',
+        description: 'Maximum number of task logs in the folder; the oldest are removed first.',
       }),
     logMb: z
       .int()
@@ -38,13 +38,14 @@ export const storeSchema = z
       .default(20_480)
       .meta({
         title: 'Log size',
-        description: 'Most MiB of logs of tasks in the folder; of more, the oldest are removed.',
+        description:
+          'Maximum total size of the task logs in the folder, in MiB; the oldest are removed first.',
       }),
   })
   .prefault({})
-  .meta({ title: 'Store', description: 'Where logs and files are kept.' });
+  .meta({ title: 'Store', description: 'Storage of task logs and artifacts.' });
 
-/** What scripts leave on nodes. */
+/** Limits of the run folders that scripts leave on nodes. */
 export const runFoldersSchema = z
   .strictObject({
     days: z
@@ -52,19 +53,19 @@ export const runFoldersSchema = z
       .min(1)
       .max(90)
       .default(defaultRunFolders.days)
-      .meta({ title: 'Days', description: 'How long the folder of a run is kept on its node, in days.' }),
+      .meta({ title: 'Days', description: 'Retention of a run folder on its node, in days.' }),
     count: z
       .int()
       .min(10)
       .max(10_000)
       .default(defaultRunFolders.count)
-      .meta({ title: 'Count', description: 'Most folders of runs on a node.' }),
+      .meta({ title: 'Count', description: 'Maximum number of run folders on a node.' }),
     sizeMb: z
       .int()
       .min(10)
       .max(1_048_576)
       .default(defaultRunFolders.sizeMb)
-      .meta({ title: 'Size', description: 'Most MiB that the folders of runs take together on a node.' }),
+      .meta({ title: 'Size', description: 'Maximum total size of the run folders on a node, in MiB.' }),
     outputMb: z
       .int()
       .min(1)
@@ -73,11 +74,11 @@ export const runFoldersSchema = z
       .meta({
         title: 'Output',
         description:
-          "Most MiB of each of a script's output streams that stay on the node after its end: the first and the last half.",
+          "Maximum size of each of a script's output streams that is kept on the node after it ends, in MiB: the first half and the last half.",
       }),
   })
   .prefault({})
   .meta({
     title: 'Run folders',
-    description: 'What the folders of runs of scripts may take on a node; beyond it the oldest are removed.',
+    description: 'Limits of the run folders of scripts on a node; the oldest are removed first.',
   });

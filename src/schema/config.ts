@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { defaultLimits } from '../model/cluster/limits.js';
+import { defaultSweep } from '../model/sweep/sweep.js';
 import { fieldsSchema } from './any-fields.js';
 import {
   commandSchema,
@@ -14,11 +16,11 @@ import { passedVariableSchema, pluginNameSchema, simpleNameSchema } from './name
 import { referencePatternFault } from './reference-pattern.js';
 import { insecureSchema, isProtected, notEncrypted, receiverUrlSchema, webhookSchema } from './webhook.js';
 
-/** An address, not a name: it is where one listens. */
+/** A numeric address, because a process listens on it. */
 export const metricsAddressSchema = z
   .string()
   .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):[1-9]\d{0,4}$/, {
-    error: 'An address and a port: 127.0.0.1:9464.',
+    error: 'An address and a port, such as 127.0.0.1:9464.',
   });
 
 /** heddle.yaml as people write it. */
@@ -32,21 +34,22 @@ export const configSchema = z
       .exactOptional()
       .meta({
         title: 'Data folder',
-        description: 'Where keys, logs and state are kept; relative to this file. Mode 0700.',
+        description: 'Folder of keys, logs and state, relative to this file; created with mode 0700.',
       }),
     cacheFolder: madeFolderSchema
       .exactOptional()
-      .meta({ title: 'Cache folder', description: 'Where downloads are kept; may be deleted at any time.' }),
+      .meta({ title: 'Cache folder', description: 'Folder of downloads; can be deleted at any time.' }),
     site: simpleNameSchema
       .exactOptional()
       .meta({
         title: 'Site',
-        description: 'The place whose machines this worker reaches; default unless given.',
+        default: 'default',
+        description: 'The location whose machines this worker reaches.',
       }),
     providers: z
       .record(simpleNameSchema, providerSchema)
       .prefault({})
-      .meta({ title: 'Providers', description: 'Provider accounts by the names that clusters use.' }),
+      .meta({ title: 'Providers', description: 'Provider accounts, by the names that clusters use.' }),
     automators: z
       .record(
         pluginNameSchema,
@@ -57,16 +60,13 @@ export const configSchema = z
               .meta({
                 title: 'Fields',
                 description:
-                  'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.',
+                  'Values for the administrators\' fields of the plugin. Prefer references for secrets: {secret: "env:NAME"}.',
               }),
           })
-          .meta({
-            title: 'Automator',
-            description: 'What an automator needs to know on this worker: {fields}.',
-          }),
+          .meta({ title: 'Automator', description: 'Settings of an automator on this worker: {fields}.' }),
       )
       .prefault({})
-      .meta({ title: 'Automators', description: 'Settings of automators, by their names.' }),
+      .meta({ title: 'Automators', description: 'Settings of automators, by name.' }),
     plugins: z
       .array(fileSchema)
       .max(100)
@@ -74,7 +74,7 @@ export const configSchema = z
       .meta({
         title: 'Plugins',
         description:
-          'Folders (./plugins) or packages (heddle-plugin-x) that hold providers/ and automators/.',
+          'Folders (./plugins) or npm packages (heddle-plugin-x) that contain providers/ and automators/.',
       }),
     pluginEnvironment: z
       .record(pluginNameSchema, z.array(passedVariableSchema).max(100))
@@ -82,7 +82,7 @@ export const configSchema = z
       .meta({
         title: 'Plugin environment',
         description:
-          'Variables of the worker that plugins that are not built in get besides PATH and LANG, by their names, such as my_cloud: [HTTPS_PROXY].',
+          'Environment variables of the worker that are passed to external plugins in addition to PATH and LANG, by plugin: {my_cloud: [HTTPS_PROXY]}.',
       }),
     pluginLimits: z
       .record(pluginNameSchema, pluginLimitsSchema)
@@ -90,7 +90,7 @@ export const configSchema = z
       .meta({
         title: 'Plugin limits',
         description:
-          'What plugins that are not built in may use, by their names; it goes over what they say themselves.',
+          'Resource limits of external plugins, by plugin; they override the limits in the descriptors.',
       }),
     keys: z
       .strictObject({
@@ -98,7 +98,7 @@ export const configSchema = z
           .exactOptional()
           .meta({
             title: 'Folder',
-            description: 'Where the keys of payloads are; keys in the data folder unless given.',
+            description: 'Folder of the payload keys. Default: keys in the data folder.',
           }),
       })
       .prefault({})
@@ -114,7 +114,8 @@ export const configSchema = z
           .exactOptional()
           .meta({
             title: 'Inline nodes',
-            description: "Nodes that a cluster's workflow carries itself; 50 unless given.",
+            default: defaultLimits.inlineNodes,
+            description: "Maximum number of nodes that a cluster's own workflow runs.",
           }),
         groupNodes: z
           .int()
@@ -123,7 +124,8 @@ export const configSchema = z
           .exactOptional()
           .meta({
             title: 'Group nodes',
-            description: 'Nodes that each further workflow of a cluster carries; 100 unless given.',
+            default: defaultLimits.groupNodes,
+            description: 'Maximum number of nodes that each further workflow of a cluster runs.',
           }),
         inFlight: z
           .int()
@@ -132,14 +134,15 @@ export const configSchema = z
           .exactOptional()
           .meta({
             title: 'In flight',
+            default: defaultLimits.inFlight,
             description:
-              "Tasks of one workflow in flight at once; 100 unless given. Keep it under the server's limit of pending activities.",
+              "Maximum number of concurrent tasks of one workflow. Keep it below the server's limit of pending activities.",
           }),
       })
       .exactOptional()
       .meta({
         title: 'Scale',
-        description: 'How a large cluster is spread over workflows; read when an operation is planned.',
+        description: 'How a large cluster is split into workflows; applied when an operation is planned.',
       }),
     stackTraces: z
       .boolean()
@@ -147,55 +150,57 @@ export const configSchema = z
       .meta({
         title: 'Stack traces',
         description:
-          'Whether a worker records where its workflows wait, for the stack traces of the Web UI and of SIGUSR2; false unless given. Workflow tasks take about twice as long with it.',
+          'Whether a worker records where its workflows wait, for stack traces in the Web UI and on SIGUSR2. Doubles the duration of workflow tasks.',
       }),
     sweep: z
       .strictObject({
         every: durationSchema
           .refine((seconds) => seconds >= 1, { error: 'is less than a second' })
           .exactOptional()
-          .meta({
-            title: 'Every',
-            description: 'Time between two looks for machines that no cluster has; "15m" unless given.',
-          }),
+          .meta({ title: 'Every', default: '15m', description: 'Interval between sweeps, such as "15m".' }),
         minimumAge: durationSchema
           .exactOptional()
           .meta({
             title: 'Minimum age',
+            default: '1h',
             description:
-              'How long such a machine must have been seen before it is deleted; "1h" unless given.',
+              'Minimum time between the first observation of an orphaned machine and its deletion, such as "1h".',
           }),
         cap: z
           .int()
           .min(1)
           .max(1_000)
           .exactOptional()
-          .meta({ title: 'Cap', description: 'Most machines deleted in one pass; 5 unless given.' }),
+          .meta({
+            title: 'Cap',
+            default: defaultSweep.policy.cap,
+            description: 'Maximum number of machines deleted in one sweep.',
+          }),
         delete: z
           .boolean()
           .exactOptional()
           .meta({
             title: 'Delete',
-            description: 'Whether they are deleted; unless this is true they are only shown by heddle leaks.',
+            default: defaultSweep.policy.delete,
+            description: 'Whether sweeps delete orphaned machines. If false, heddle leaks only lists them.',
           }),
       })
       .exactOptional()
       .meta({
         title: 'Sweep',
-        description: 'The sweep for machines that no cluster has; the same on all workers.',
+        description: 'The periodic search for orphaned machines. Must be equal on all workers.',
       }),
     periodicChecks: z
       .strictObject({
         every: durationSchema
           .refine((seconds) => seconds >= 1, { error: 'is less than a second' })
           .exactOptional()
-          .meta({ title: 'Every', description: 'Time between two checks; "5m" unless given.' }),
+          .meta({ title: 'Every', default: '5m', description: 'Interval between checks, such as "5m".' }),
       })
       .exactOptional()
       .meta({
-        title: 'Rounds',
-        description:
-          'How often machines that are registered, and images, look at themselves; the same on all workers.',
+        title: 'Periodic checks',
+        description: 'How often registered machines and images are checked. Must be equal on all workers.',
       }),
     secrets: z
       .strictObject({
@@ -203,31 +208,31 @@ export const configSchema = z
           .array(
             z
               .string()
-              .regex(/^(env|file|exec|vault):/, { error: 'Begins with env:, file:, exec: or vault:.' })
+              .regex(/^(env|file|exec|vault):/, { error: 'Must begin with env:, file:, exec: or vault:.' })
               .refine((pattern) => referencePatternFault(pattern) === undefined, {
-                error: ({ input }) => referencePatternFault(String(input)) ?? 'is no pattern',
+                error: ({ input }) => referencePatternFault(String(input)) ?? 'is not a valid pattern',
               }),
           )
           .exactOptional()
           .meta({
             title: 'Allow',
             description:
-              'References that cluster files may use, such as "env:APP_*" or "exec:get app/*"; * is any text within a word of a command, but no option. All but exec:, unless given; [] allows none.',
+              'References that cluster files may use, such as "env:APP_*" or "exec:get app/*". * matches any text within a word of a command, but never an option. Default: all references except exec:. [] allows none.',
           }),
         environment: z
           .array(
-            passedVariableSchema.regex(/^(?!VAULT_)/i, { error: 'Variables of Vault are never passed on.' }),
+            passedVariableSchema.regex(/^(?!VAULT_)/i, { error: 'VAULT_ variables are never passed on.' }),
           )
           .max(100)
           .prefault([])
           .meta({
             title: 'Environment',
             description:
-              "Variables of the worker that commands (exec:) in cluster files get besides PATH, HOME and LANG, such as a tool's token.",
+              'Environment variables of the worker that are passed to exec: commands of cluster files in addition to PATH, HOME and LANG.',
           }),
       })
       .exactOptional()
-      .meta({ title: 'Secrets', description: 'What may be reached by references in cluster files.' }),
+      .meta({ title: 'Secrets', description: 'What references in cluster files may access.' }),
     loadsAtOnce: z
       .int()
       .min(1)
@@ -236,7 +241,7 @@ export const configSchema = z
       .meta({
         title: 'Loads at once',
         description:
-          'Images of machines that are written or captured at once in a site; 10 unless given, and the same on all workers of a site.',
+          'Maximum number of concurrent loads and captures of machines in a site. Must be equal on all workers of a site.',
       }),
     quarantineAfter: z
       .int()
@@ -246,7 +251,7 @@ export const configSchema = z
       .meta({
         title: 'Quarantine after',
         description:
-          'Operations in a row that fail until a machine is quarantined; 3 unless given, 0 for never, and the same on all workers.',
+          'Number of consecutive failed operations after which a machine is quarantined; 0 for never. Must be equal on all workers.',
       }),
     builder: builderSchema.exactOptional(),
     reservations: z
@@ -255,30 +260,35 @@ export const configSchema = z
           .exactOptional()
           .meta({
             title: 'Prepare',
-            description:
-              'How long before its time the machines of a reservation are prepared; "15m" unless given.',
+            default: '15m',
+            description: 'How long before a reservation starts its machines are prepared, such as "15m".',
           }),
         remind: durationSchema
           .exactOptional()
           .meta({
             title: 'Remind',
-            description: 'How long before its end its user is reminded; "10m" unless given.',
+            default: '10m',
+            description: 'How long before a reservation ends its user is reminded, such as "10m".',
           }),
         longest: durationSchema
           .exactOptional()
-          .meta({ title: 'Longest', description: 'Longest time of one reservation; "7d" unless given.' }),
+          .meta({
+            title: 'Longest',
+            default: '7d',
+            description: 'Maximum duration of a reservation, such as "7d".',
+          }),
         notify: z
           .strictObject({
             url: receiverUrlSchema
               .exactOptional()
-              .meta({ title: 'URL', description: 'Gets a POST with JSON for each event.' }),
+              .meta({ title: 'URL', description: 'Receives a POST request with JSON for each event.' }),
             insecure: insecureSchema,
             command: commandSchema
               .exactOptional()
               .meta({
                 title: 'Command',
                 description:
-                  'A program and its words, run on a worker; gets JSON on its standard input for each event.',
+                  'A program and its arguments, run on a worker for each event, with JSON on standard input.',
               }),
           })
           .refine(isProtected, notEncrypted)
@@ -286,13 +296,14 @@ export const configSchema = z
           .meta({
             title: 'Notify',
             description:
-              'Receivers of notifications about reservations: {url, insecure, command}; none by default.',
+              'Receivers of notifications about reservations: {url, insecure, command}. Default: none.',
           }),
       })
       .exactOptional()
       .meta({
         title: 'Reservations',
-        description: 'Reservations of machines; the same on all workers: {prepare, remind, longest, notify}.',
+        description:
+          'Reservations of machines: {prepare, remind, longest, notify}. Must be equal on all workers.',
       }),
     webhooks: z
       .record(simpleNameSchema, webhookSchema)
@@ -300,31 +311,32 @@ export const configSchema = z
       .meta({
         title: 'Webhooks',
         description:
-          'Receivers of events of clusters and reservations, by name; the same on all workers that serve heddle/core.',
+          'Receivers of events of clusters and reservations, by name. Must be equal on all workers that serve heddle/core.',
       }),
     metrics: z
       .strictObject({
         address: metricsAddressSchema.meta({
           title: 'Address',
-          description: 'Where workers listen: "127.0.0.1:9464"; each process needs a port of its own.',
+          description: 'Address to listen on, such as "127.0.0.1:9464". Each process needs its own port.',
         }),
       })
       .exactOptional()
       .meta({
         title: 'Metrics',
-        description: 'Numbers about workers and pools, for Prometheus; nowhere unless given.',
+        description: 'Prometheus metrics of workers and pools. Default: no metrics endpoint.',
       }),
     encryption: z
       .enum(['required', 'optional'])
       .default('required')
       .meta({
         title: 'Encryption',
-        description: 'required refuses payloads that came unencrypted; optional reads them.',
+        description: 'required refuses unencrypted payloads; optional accepts them.',
       }),
   })
   .meta({
     title: 'Heddle configuration',
-    description: "What workers need to know: heddle.yaml. Connection settings are Temporal's own.",
+    description:
+      'Settings of workers: heddle.yaml. The connection to Temporal is configured by temporal.toml and TEMPORAL_ variables.',
   });
 
 export type WrittenConfig = z.output<typeof configSchema>;

@@ -16,22 +16,24 @@ export const fieldTypes = [
   'json',
   'resource',
 ] as const;
-const boundSchema = z.union([z.number(), z.string()], { error: 'A number, or a duration such as "30s".' });
+const boundSchema = z.union([z.number(), z.string()], {
+  error: 'must be a number or a duration such as "30s"',
+});
 
 const conditionSchema = z.union(
   [z.literal('given'), z.array(z.union([z.string(), z.number(), z.boolean()])).min(1)],
-  { error: 'A list of values, or given.' },
+  { error: 'must be a list of values, or given' },
 );
 
 /** A field as a descriptor declares it. */
 export const fieldSchema = z
   .strictObject({
-    title: z.string().min(1).meta({ title: 'Title', description: 'What a form calls the field.' }),
+    title: z.string().min(1).meta({ title: 'Title', description: 'Name of the field in forms.' }),
     type: z.enum(fieldTypes).meta({ title: 'Type', description: `One of ${fieldTypes.join(', ')}.` }),
     description: z
       .string()
       .exactOptional()
-      .meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
+      .meta({ title: 'Description', description: 'Purpose of the field, in one sentence.' }),
     options: z
       .array(z.string())
       .min(1)
@@ -39,9 +41,9 @@ export const fieldSchema = z
       .meta({ title: 'Options', description: 'The values of a select.' }),
     keys: z
       .string()
-      .refine(isPattern, { error: 'is no regular expression' })
+      .refine(isPattern, { error: 'is not a valid regular expression' })
       .exactOptional()
-      .meta({ title: 'Keys', description: 'For a map: the regular expression that its keys match.' }),
+      .meta({ title: 'Keys', description: 'For map: the regular expression that keys must match.' }),
     pattern: z
       .string()
       .min(1)
@@ -49,62 +51,66 @@ export const fieldSchema = z
       .exactOptional()
       .meta({
         title: 'Pattern',
-        description: 'For string, text and url: the regular expression (RE2) that the whole value matches.',
+        description:
+          'For string, text and url: the regular expression (RE2) that the whole value must match.',
       }),
     min: boundSchema
       .exactOptional()
-      .meta({ title: 'Minimum', description: 'For number, integer and duration: the least value.' }),
+      .meta({ title: 'Minimum', description: 'For number, integer and duration: the minimum value.' }),
     max: boundSchema
       .exactOptional()
-      .meta({ title: 'Maximum', description: 'For number, integer and duration: the greatest value.' }),
+      .meta({ title: 'Maximum', description: 'For number, integer and duration: the maximum value.' }),
     requiredWhen: z
       .record(z.string(), conditionSchema)
-      .refine((conditions) => Object.keys(conditions).length > 0, { error: 'names no field' })
+      .refine((conditions) => Object.keys(conditions).length > 0, { error: 'must name at least one field' })
       .exactOptional()
       .meta({
         title: 'Required when',
         description:
-          'Other fields of the same scope with the values that require this one, or given: {auth: [password], user: given}. All must hold.',
+          'Conditions on other fields of the same scope that make this one required, as lists of values or given: {auth: [password], user: given}. All conditions must be met.',
       }),
-    default: anyJsonSchema
-      .exactOptional()
-      .meta({ title: 'Default', description: 'The value where none is given.' }),
+    default: anyJsonSchema.exactOptional().meta({ title: 'Default', description: 'The default value.' }),
     resource: z
       .string()
       .exactOptional()
       .meta({
         title: 'Resource',
         description:
-          "Which kind of the plugin's resources it takes; of a string, one will do as well as a text.",
+          "The kind of the plugin's resources that the field accepts. A field of type string also accepts text.",
       }),
     content: z
       .enum(['code', 'data'])
       .exactOptional()
       .meta({
         title: 'Content',
+        default: 'code',
         description:
-          "For users' fields of automators. data: the plugin never lets anything execute or interpret the value, so expressions may put values of nodes and other clusters there. Default: code.",
+          "For users' fields of automators. data: the value is never executed or interpreted, so expressions may insert values of nodes and other clusters.",
       }),
     codeKeys: z
       .string()
-      .refine(isPattern, { error: 'is no regular expression' })
+      .refine(isPattern, { error: 'is not a valid regular expression' })
       .exactOptional()
       .meta({
         title: 'Code keys',
         description:
-          'For a map of data: the regular expression of keys whose values are code all the same, such as ^PATH$.',
+          'For a map with content: data: the regular expression of keys whose values are nevertheless code, such as ^PATH$.',
       }),
     secret: z
       .boolean()
       .exactOptional()
-      .meta({ title: 'Secret', description: 'Masked in forms, redacted in output; users give a reference.' }),
+      .meta({
+        title: 'Secret',
+        description:
+          'Whether to mask the value in forms and redact it in output. Users must set a reference.',
+      }),
     overridable: z
-      .union([z.boolean(), z.literal('listed')], { error: 'true, false or listed.' })
+      .union([z.boolean(), z.literal('listed')], { error: 'must be true, false or listed' })
       .exactOptional()
       .meta({
         title: 'Overridable',
         description:
-          "An administrator's field that users may set too; listed: only to values that the account lists under allow.",
+          "Whether users may set this administrators' field. listed: only to values that the account lists under allow.",
       }),
     files: z
       .union([
@@ -115,18 +121,18 @@ export const fieldSchema = z
       .meta({
         title: 'Files',
         description:
-          'For administrators\' fields that name files on workers: file, tree (a folder whose files are run), command (a program, or a list of words), socket (where another program listens), or url (with paths in it); of a list or map by the place within it, where * is any key: {"*.keyFile": file}. Workers refuse files that other users own or may write.',
+          'For administrators\' fields that name files on workers: file, tree (a folder whose files are executed), command (a program, or a list of a program and its arguments), socket (of another program), or url (that contains paths). For a list or map, by path within it, where * matches any key: {"*.keyFile": file}. Workers refuse files that other users own or can write.',
       }),
     passReferences: z
-      .union([z.boolean(), z.literal('inventory')], { error: 'true, false or inventory.' })
+      .union([z.boolean(), z.literal('inventory')], { error: 'must be true, false or inventory' })
       .exactOptional()
       .meta({
         title: 'Pass references',
         description:
-          'For administrator fields: references stay unresolved, and the plugin may return them in ssh-auth; inventory: so do those in the inventory file that the field names.',
+          "For administrators' fields: leaves references unresolved, so that the plugin may return them in ssh-auth. inventory: also those in the inventory file that the field names.",
       }),
   })
-  .meta({ title: 'Field', description: 'A field that people fill in: {title, type, …}.' });
+  .meta({ title: 'Field', description: 'A field of the plugin: {title, type, …}.' });
 
 function isPattern(text: string): boolean {
   try {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { passedVariableSchema } from './names.js';
 import { errorAt, type Problem } from './problem.js';
 
-/** How much a plugin may use where it runs as a program. */
+/** Resource limits of a plugin that runs as a program. */
 export interface PluginLimits {
   readonly memoryMb?: number | undefined;
   readonly timeMs?: number | undefined;
@@ -18,17 +18,15 @@ const limitsSchema = z.strictObject({
     .exactOptional()
     .meta({
       title: 'Memory',
-      description: 'Most memory, in MB, of one program and what it starts; 512 unless given.',
+      default: 512,
+      description: 'Maximum memory of one program and its child processes, in MB.',
     }),
   timeMs: z
     .int()
     .min(100)
     .max(86_400_000)
     .exactOptional()
-    .meta({
-      title: 'Time',
-      description: 'Longest time of one call, in ms; that of the attempt unless given.',
-    }),
+    .meta({ title: 'Time', description: 'Timeout of one call, in ms. Default: the timeout of the attempt.' }),
   processes: z
     .int()
     .min(1)
@@ -36,17 +34,22 @@ const limitsSchema = z.strictObject({
     .exactOptional()
     .meta({
       title: 'Processes',
-      description: 'Most programs of this plugin at a time on a worker; 32 unless given.',
+      default: 32,
+      description: 'Maximum number of concurrent programs of the plugin on a worker.',
     }),
   calls: z
     .int()
     .min(1)
     .max(1_000_000)
     .exactOptional()
-    .meta({ title: 'Calls', description: 'Calls after which a plugin host is replaced; 200 unless given.' }),
+    .meta({
+      title: 'Calls',
+      default: 200,
+      description: 'Number of calls after which a plugin host is replaced.',
+    }),
 });
 
-/** The keys of a descriptor for plugins that run as programs of their own. */
+/** Keys of the descriptor of a plugin that runs as a program. */
 export const programSchemas = {
   command: z
     .array(z.string().min(1))
@@ -55,7 +58,7 @@ export const programSchemas = {
     .meta({
       title: 'Command',
       description:
-        'In place of entry and class: a program and its words. Those that begin with ./ are files beside this one.',
+        'Instead of entry and class: a program and its arguments. Arguments that begin with ./ are files in the folder of this file.',
     }),
   requests: z
     .array(
@@ -78,19 +81,22 @@ export const programSchemas = {
     .meta({
       title: 'Requests',
       description:
-        'What the program may ask of the engine while it works; without any it gets an end of input after its task.',
+        'Requests that the program may send to the engine while it runs. Without requests, its standard input ends after the task.',
     }),
   abilities: z
     .array(z.string().regex(/^[a-z]\w{0,31}$/, { error: 'Name of a method.' }))
     .exactOptional()
     .meta({
       title: 'Abilities',
-      description: 'Optional methods that the program has, such as list and find.',
+      description: 'Optional methods that the program implements, such as list and find.',
     }),
   environment: z
     .record(passedVariableSchema, z.string())
     .exactOptional()
-    .meta({ title: 'Environment', description: 'Variables of the program besides PATH, HOME and LANG.' }),
+    .meta({
+      title: 'Environment',
+      description: 'Environment variables of the program in addition to PATH, HOME and LANG.',
+    }),
   python: z
     .string()
     .regex(/^\.\/(?!.*\.\.)[^\s]+$/, {
@@ -100,14 +106,11 @@ export const programSchemas = {
     .meta({
       title: 'Python packages',
       description:
-        'Requirements file for pip, with a hash for each package, that heddle plugins setup installs; HEDDLE_PYTHON names the environment.',
+        'Requirements file for pip, with a hash for each package, which heddle plugins setup installs. The environment variable HEDDLE_PYTHON is the path of the Python environment.',
     }),
   limits: limitsSchema
     .exactOptional()
-    .meta({
-      title: 'Limits',
-      description: 'How much it may use; pluginLimits in heddle.yaml goes over them.',
-    }),
+    .meta({ title: 'Limits', description: 'Resource limits; pluginLimits in heddle.yaml overrides them.' }),
 } as const;
 
 interface ProgramParts {
@@ -119,7 +122,7 @@ interface ProgramParts {
   readonly python?: string;
 }
 
-/** A plugin is a class or a command, not both, and says only what goes with it. */
+/** A plugin is either a class or a command, and has only the keys of that form. */
 export function checkProgram({
   entry,
   class: name,
@@ -130,23 +133,25 @@ export function checkProgram({
 }: ProgramParts): readonly Problem[] {
   if (command === undefined) {
     return [
-      ...(entry === undefined
-        ? [errorAt(['entry'], 'is missing', 'Name the module and its class, or a command.')]
-        : []),
+      ...(entry === undefined ? [errorAt(['entry'], 'is missing', 'Set entry and class, or command.')] : []),
       ...(name === undefined
-        ? [errorAt(['class'], 'is missing', 'Name the class that entry exports, or a command.')]
+        ? [errorAt(['class'], 'is missing', 'Set the class that entry exports, or command.')]
         : []),
       ...(requests.length > 0
-        ? [errorAt(['requests'], 'belongs to a command', 'A class has all it may ask for at hand.')]
+        ? [errorAt(['requests'], 'requires command', 'Remove it: a class calls the context instead.')]
         : []),
       ...(abilities.length > 0
-        ? [errorAt(['abilities'], 'belongs to a command', 'The methods of a class are seen.')]
+        ? [errorAt(['abilities'], 'requires command', 'Remove it: the methods of a class are detected.')]
         : []),
-      ...(python === undefined ? [] : [errorAt(['python'], 'belongs to a command', 'Remove it.')]),
+      ...(python === undefined ? [] : [errorAt(['python'], 'requires command', 'Remove it.')]),
     ];
   }
   return [
-    ...(entry === undefined ? [] : [errorAt(['entry'], 'is there besides command', 'Keep one of them.')]),
-    ...(name === undefined ? [] : [errorAt(['class'], 'is there besides command', 'Keep one of them.')]),
+    ...(entry === undefined
+      ? []
+      : [errorAt(['entry'], 'cannot be combined with command', 'Remove one of them.')]),
+    ...(name === undefined
+      ? []
+      : [errorAt(['class'], 'cannot be combined with command', 'Remove one of them.')]),
   ];
 }

@@ -15,14 +15,14 @@ const declaredSchema = z.strictObject({
     .meta({
       title: 'Path',
       description:
-        "In the plugin's folder, beginning with ./; without it, people put such resources into the store.",
+        "Path in the plugin's folder, beginning with ./. Without it, users store resources of this kind (heddle resource put).",
     }),
   format: z
     .enum(['file', 'folder', 'archive'])
     .meta({
       title: 'Format',
       description:
-        'file; folder, for what the plugin brings along; archive, for what people put into the store.',
+        'file; folder, for resources that the plugin contains; archive, for resources that users store.',
     }),
   permissions: z
     .string()
@@ -31,16 +31,16 @@ const declaredSchema = z.strictObject({
     .meta({
       title: 'Permissions',
       description:
-        'Of the files on the worker, such as "0400"; without it, as they were packed, for the owner alone.',
+        'Permissions of the files on the worker, such as "0400". Default: those in the archive, restricted to the owner.',
     }),
   description: z
     .string()
     .exactOptional()
-    .meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
+    .meta({ title: 'Description', description: 'Purpose of the resource, in one sentence.' }),
 });
 
 /**
- * What a plugin brings along in its folder, and the kinds of resources that people put into the store for it.
+ * Resources that a plugin contains in its folder, and kinds of resources that users store for it.
  */
 export const resourcesSchema = z
   .record(
@@ -52,12 +52,12 @@ export const resourcesSchema = z
   .meta({
     title: 'Resources',
     description:
-      'Files and folders that the plugin brings along ({path, format}), and kinds of those that people put into the store ({format, permissions}).',
+      'Files and folders that the plugin contains ({path, format}), and kinds of resources that users store ({format, permissions}).',
   });
 
 export type DeclaredResource = z.output<typeof declaredSchema>;
 
-/** What stands for a resource in a field: as people write it, or bound to its content. */
+/** A reference to a resource in a field: as users write it, or bound to its content. */
 export const resourceReferenceSchema = z
   .strictObject({
     resource: z.string().regex(resourceNamePattern, { error: resourceNameRule }),
@@ -71,7 +71,7 @@ export const resourceReferenceSchema = z
   .meta({
     title: 'Resource',
     description:
-      '{resource: NAME}: what `heddle resource list` shows; {resource: NAME, version: 3} for one version.',
+      'A resource of `heddle resource list`: {resource: NAME}, or {resource: NAME, version: 3} for one version.',
   });
 
 interface ResourceParts {
@@ -87,7 +87,7 @@ interface ResourceParts {
   >;
 }
 
-/** Declarations and the fields that take such resources fit together. */
+/** Checks declared resources, and the fields that accept them. */
 export function checkResourceDeclarations({
   type,
   resources = {},
@@ -100,8 +100,8 @@ export function checkResourceDeclarations({
         ? [
             errorAt(
               [...at, 'format'],
-              'is folder, and there is no path',
-              'What people put into the store is a file or an archive.',
+              'is folder, which requires path',
+              'Resources that users store are files or archives.',
             ),
           ]
         : [];
@@ -110,8 +110,8 @@ export function checkResourceDeclarations({
         ? [
             errorAt(
               [...at, 'format'],
-              'is archive, and there is a path',
-              'What the plugin brings along is a file or a folder.',
+              'is archive, which cannot be combined with path',
+              'Resources that the plugin contains are files or folders.',
             ),
           ]
         : []),
@@ -120,8 +120,8 @@ export function checkResourceDeclarations({
         : [
             errorAt(
               [...at, 'permissions'],
-              'belong to what people put into the store',
-              'What the plugin brings along has its own.',
+              'cannot be combined with path',
+              'Files that the plugin contains have their own permissions.',
             ),
           ]),
     ];
@@ -134,29 +134,30 @@ export function checkResourceDeclarations({
           ? [
               errorAt(
                 at,
-                'takes a resource, and does not say which',
-                'Name one of `resources` as its resource.',
+                'is of type resource, but has no resource',
+                'Set resource to one of the declared resources.',
               ),
             ]
           : [];
       const kind = resources[field.resource];
       if (scope === 'admin' || type === 'provider')
-        return [errorAt(at, 'takes a resource', 'Only fields that users fill in for an automator can.')];
+        return [errorAt(at, 'cannot accept a resource', "Only users' fields of automators can.")];
       if (field.type !== 'resource' && field.type !== 'string')
         return [
           errorAt(
             at,
-            `takes a resource and is a ${field.type}`,
-            'It is of type resource, or a string, where a text will do as well.',
+            `cannot accept a resource, because its type is ${field.type}`,
+            'Set type to resource, or to string if it also accepts text.',
           ),
         ];
-      if (field.secret === true) return [errorAt(at, 'takes a resource and is a secret')];
+      if (field.secret === true)
+        return [errorAt(at, 'cannot accept a resource, because it is a secret', 'Remove one of them.')];
       return kind === undefined || kind.path !== undefined
         ? [
             errorAt(
               [...at, 'resource'],
-              `names ${field.resource}, which people cannot put into the store`,
-              'Declare it under resources, with a format and without a path.',
+              `names ${field.resource}, which users cannot store`,
+              'Declare it under resources, with format and without path.',
             ),
           ]
         : [];

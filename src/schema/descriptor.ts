@@ -22,7 +22,7 @@ const alternativesSchema = (whose: string) =>
     .default([])
     .meta({
       title: 'Alternatives',
-      description: `Sets of ${whose} fields, of which one must be given in full.`,
+      description: `Sets of ${whose} fields. All fields of at least one set are required.`,
     });
 
 const fieldsSchema = z
@@ -31,20 +31,38 @@ const fieldsSchema = z
       .prefault({})
       .meta({
         title: "Administrators' fields",
-        description: 'Set once for a provider account: credentials, endpoints.',
+        description: 'Fields that are set once for a provider account, such as credentials and endpoints.',
       }),
     user: fieldMapSchema
       .prefault({})
-      .meta({ title: "Users' fields", description: 'Set in each cluster: scripts, networks.' }),
+      .meta({
+        title: "Users' fields",
+        description: 'Fields that are set in each cluster, such as scripts and networks.',
+      }),
     required: z
       .strictObject({ admin: alternativesSchema("administrators'"), user: alternativesSchema("users'") })
       .prefault({})
       .meta({
         title: 'Required',
-        description: 'Sets of fields of which one must be given in full: [[a, b], [c]] is (a and b) or c.',
+        description: 'Sets of required fields: [[a, b], [c]] requires (a and b) or c.',
       }),
   })
-  .meta({ title: 'Fields', description: 'What administrators and users fill in.' });
+  .meta({ title: 'Fields', description: 'Fields of administrators and users.' });
+
+const providerDefaults = {
+  idempotency: 'none',
+  consistencyWindowMs: 0,
+  callDeadlineMs: 30_000,
+  serial: false,
+  countsCalls: false,
+  prepares: 'all',
+  needs: [],
+  capabilities: [],
+  requests: [],
+  abilities: [],
+  environment: {},
+  limits: {},
+} as const;
 
 /** A plugin's descriptor as its author writes it: `<name>.json` in the plugin's folder. */
 export const descriptorSchema = z
@@ -76,14 +94,15 @@ export const descriptorSchema = z
     description: z
       .string()
       .min(1)
-      .meta({ title: 'Description', description: 'What it does, in a sentence.' }),
+      .meta({ title: 'Description', description: 'Purpose of the plugin, in one sentence.' }),
     idempotency: z
       .enum(['token', 'name', 'tag', 'none'])
       .exactOptional()
       .meta({
         title: 'Idempotency',
+        default: providerDefaults.idempotency,
         description:
-          'Providers: how CREATE is kept to one machine for a key. token: the call may be repeated; name, tag: look first; none.',
+          'Providers: how CREATE avoids a second machine for a key. token: the call can be repeated; name, tag: find is called first; none: no protection.',
       }),
     consistencyWindowMs: z
       .int()
@@ -92,7 +111,8 @@ export const descriptorSchema = z
       .exactOptional()
       .meta({
         title: 'Consistency window',
-        description: 'Providers: how long lists may lag behind a change, in ms.',
+        default: providerDefaults.consistencyWindowMs,
+        description: 'Providers: maximum delay until lists show a change, in ms.',
       }),
     callDeadlineMs: z
       .int()
@@ -101,42 +121,47 @@ export const descriptorSchema = z
       .exactOptional()
       .meta({
         title: 'Call deadline',
-        description: 'Providers: longest time one call to the provider takes, in ms; 100 to 300000.',
+        default: providerDefaults.callDeadlineMs,
+        description: 'Providers: timeout of one call to the provider, in ms; 100 to 300000.',
       }),
     serial: z
       .boolean()
       .exactOptional()
       .meta({
         title: 'Serial',
-        description: 'Providers: whether an account bears only one call at a time, over all workers.',
+        default: providerDefaults.serial,
+        description: 'Providers: whether an account allows only one call at a time, over all workers.',
       }),
     countsCalls: z
       .boolean()
       .exactOptional()
       .meta({
         title: 'Counts calls',
+        default: providerDefaults.countsCalls,
         description:
-          'Providers: whether it waits before each call of its API, so that an account may have limits.callsPerSecond.',
+          'Providers: whether the plugin requests a permit before each API call, which limits.callsPerSecond of an account requires.',
       }),
     prepares: z
       .enum(['all', 'users'])
       .exactOptional()
       .meta({
         title: 'Prepares',
-        description: 'Automators: BOOTSTRAP runs on all nodes, or only on nodes with services that use it.',
+        default: providerDefaults.prepares,
+        description:
+          'Automators: whether BOOTSTRAP runs on all nodes, or only on nodes with services that use the automator (users).',
       }),
     needs: z
       .array(z.string().regex(/^[\w.+-]+$/, { error: 'Name of a program, without its folder.' }))
       .exactOptional()
-      .meta({ title: 'Needs', description: 'Programs that workers must have on PATH, such as ipmitool.' }),
+      .meta({ title: 'Needs', description: 'Programs that workers need on PATH, such as ipmitool.' }),
     resources: resourcesSchema.exactOptional(),
     capabilities: z
       .array(z.string())
       .exactOptional()
-      .meta({ title: 'Capabilities', description: 'Words for what it can do, for people.' }),
+      .meta({ title: 'Capabilities', description: 'Capabilities of the plugin, for users.' }),
     fields: fieldsSchema.prefault({}),
   })
-  .meta({ title: 'Heddle plugin', description: 'What a plugin is, and which fields it has.' });
+  .meta({ title: 'Heddle plugin', description: 'The descriptor of a plugin, with its fields.' });
 
 export type { FieldDeclaration, FieldScope };
 export type FieldDeclarations = z.output<typeof fieldsSchema>;
@@ -150,13 +175,13 @@ export interface Descriptor {
    * loaded.
    */
   readonly entry?: string;
-  /** Absent where `command` is there. */
+  /** Absent if `command` is set. */
   readonly class?: string;
-  /** The program that carries out each call. */
+  /** The program that executes each call. */
   readonly command?: readonly string[];
-  /** What the program may ask while it works. */
+  /** Requests that the program may send while it runs. */
   readonly requests: readonly string[];
-  /** Optional methods of a program; those of a class are seen. */
+  /** Optional methods of a program; those of a class are detected. */
   readonly abilities: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** Packages of the program's Python environment. */
@@ -173,13 +198,13 @@ export interface Descriptor {
   /** Programs that workers must have on PATH. */
   readonly needs: readonly string[];
   readonly capabilities: readonly string[];
-  /** What it brings along in its folder, and what people put into the store for it, by name. */
+  /** Resources that it contains in its folder, and kinds of resources that users store for it, by name. */
   readonly resources?: Readonly<Record<string, DeclaredResource>>;
-  /** Absent where the plugin declares none (the seed's form): then any field is taken as it is. */
+  /** Absent if the plugin declares none (the seed's form): any field is then passed on unchecked. */
   readonly fields?: FieldDeclarations;
 }
 
-/** What the schema cannot say of a descriptor: that its fields fit together. */
+/** Checks fields against each other, which the schema cannot express. */
 function checkDeclarations({ admin, user, required }: FieldDeclarations): readonly Problem[] {
   const scopes = [
     ['admin', admin],
@@ -192,7 +217,7 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
       set
         .filter((key) => !Object.hasOwn(fields, key))
         .map((key) =>
-          errorAt(['fields', 'required', scope, index], `names ${key}, which is no field of ${scope}`),
+          errorAt(['fields', 'required', scope, index], `names ${key}, which is not a field of ${scope}`),
         ),
     ),
     ...(scope === 'user'
@@ -201,19 +226,19 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
           .map((key) =>
             errorAt(
               ['fields', 'user', key],
-              'is a field of admin too',
-              'Keep it there with overridable: true or listed.',
+              'is also a field of admin',
+              'Keep only that one, with overridable: true or listed.',
             ),
           )
       : []),
-    // What is passed on is resolved later as the administrator's, without secrets.allow.
+    // Passed references are resolved later as the administrator's, without secrets.allow.
     ...(scope === 'user'
       ? Object.entries(fields)
           .filter(([, { passReferences = false }]) => passReferences !== false)
           .map(([key]) =>
             errorAt(
               ['fields', 'user', key, 'passReferences'],
-              'is for fields of admin',
+              'is allowed only for fields of admin',
               'References of users are always resolved before the plugin is called.',
             ),
           )
@@ -227,50 +252,37 @@ function checkDeclaration(path: readonly string[], field: FieldDeclaration): rea
     problems.push(
       errorAt(
         path,
-        field.type === 'select' ? 'is a select without options' : 'has options, but is no select',
+        field.type === 'select'
+          ? 'is of type select, which requires options'
+          : 'has options, which require type select',
       ),
     );
   }
   if (field.keys !== undefined && field.type !== 'map')
-    problems.push(errorAt(path, 'has keys, but is no map'));
+    problems.push(errorAt(path, 'has keys, which require type map'));
   if (field.codeKeys !== undefined && (field.type !== 'map' || field.content !== 'data'))
-    problems.push(errorAt(path, 'has codeKeys, but is no map with content: data'));
+    problems.push(errorAt(path, 'has codeKeys, which require type map and content: data'));
   if (field.secret === true && field.default !== undefined)
-    problems.push(errorAt(path, 'is a secret with a default', 'A secret has none.'));
+    problems.push(errorAt(path, 'is a secret with a default', 'Remove the default.'));
   return problems;
 }
-
-const providerDefaults = {
-  idempotency: 'none',
-  consistencyWindowMs: 0,
-  callDeadlineMs: 30_000,
-  serial: false,
-  countsCalls: false,
-  prepares: 'all',
-  needs: [],
-  capabilities: [],
-  requests: [],
-  abilities: [],
-  environment: {},
-  limits: {},
-} as const;
 
 const keysOfType: Readonly<Record<PluginType, readonly (keyof z.output<typeof descriptorSchema>)[]>> = {
   provider: ['idempotency', 'consistencyWindowMs', 'callDeadlineMs', 'serial', 'countsCalls'],
   automator: ['prepares'],
 };
 
-/** Keys that have a meaning only for plugins of the other type. */
+/** Reports keys that apply only to plugins of the other type. */
 export function checkKeysOfType(written: z.output<typeof descriptorSchema>): readonly Problem[] {
   const other = written.type === 'provider' ? 'automator' : 'provider';
   return keysOfType[other]
     .filter((key) => written[key] !== undefined)
     .map((key) =>
-      errorAt([key], `is for ${other}s, and the plugin is of type ${written.type}`, 'Remove it.'),
+      errorAt([key], `applies only to ${other}s, but the plugin is of type ${written.type}`, 'Remove it.'),
     );
 }
 
-/** Everything the schema cannot say of a descriptor. */
+/** Checks everything that the schema cannot express. */
 export function checkDescriptor(descriptor: Descriptor): readonly Problem[] {
   return [
     ...checkProgram(descriptor),
@@ -287,7 +299,7 @@ export function fillDescriptor({
 }
 
 /**
- * The predecessor's descriptors: `{"my_provider": {"classname": "MyProvider"}}`; the folder tells the type.
+ * The predecessor's descriptors: `{"my_provider": {"classname": "MyProvider"}}`; the folder determines the type.
  */
 export const seedDescriptorSchema = z.record(
   pluginNameSchema,

@@ -12,5 +12,5 @@ export const durationSchema = z
   .transform((written) => (parseDuration(written) ?? 0) / 1_000)
   .meta({
     title: 'Duration',
-    description: 'A text such as "30s", "10m" or "1h30m", or a number of seconds; at most 30 days.',
+    description: 'Text such as "30s", "10m" or "1h30m", or a number of seconds; at most 30 days.',
   });

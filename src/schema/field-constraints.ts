@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, FieldDeclaration>>;
 type Bound = NonNullable<FieldDeclaration['min']>;
 
 /**
- * Values that `pattern`, `min` and `max` exclude; references are left out.
+ * Reports values that violate `pattern`, `min` or `max`; skips references.
  * @param quoted whether messages may contain values that the descriptor does not declare secret.
  */
 export function checkConstraints(
@@ -43,7 +43,7 @@ function amountOf({ type }: FieldDeclaration, value: Json): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The patterns used last, the latest at the end: cluster files bring patterns too, without end. */
+/** Cache of recently used patterns, the latest at the end. Bounded, because cluster files contain patterns too. */
 const compiled = new Map<string, RE2JS>();
 const mostCompiled = 200;
 
@@ -60,16 +60,16 @@ export function matchesPattern(pattern: string, text: string): boolean {
 /** Why a text cannot be a `pattern`; undefined if it can. */
 export function patternFault(pattern: string): string | undefined {
   try {
-    // JSON Schema and editors read the same pattern as JavaScript does.
+    // JSON Schema and editors interpret the pattern as JavaScript does.
     void new RegExp(pattern, 'u');
   } catch {
-    return 'is no regular expression';
+    return 'is not a valid regular expression';
   }
   try {
     RE2JS.compile(pattern);
     return undefined;
   } catch {
-    return 'uses what RE2 does not have, such as (?=, (?! or \\1';
+    return 'uses syntax that RE2 does not support, such as (?=, (?! or \\1';
   }
 }
 
@@ -99,7 +99,7 @@ export function describeConstraints({ pattern, min, max }: FieldDeclaration): re
   ];
 }
 
-/** What is wrong with the constraints of a descriptor. */
+/** Checks the constraints of a descriptor. */
 export function checkDeclaredConstraints(scope: FieldScope, fields: Fields): readonly Problem[] {
   return Object.entries(fields).flatMap(([key, field]) => {
     const path = ['fields', scope, key];
@@ -118,7 +118,10 @@ function checkPattern(path: Path, { type, pattern }: FieldDeclaration): readonly
   if (pattern === undefined) return [];
   if (!textTypes.includes(type))
     return [
-      errorAt([...path, 'pattern'], `is for ${textTypes.join(', ')}, and the field is of type ${type}`),
+      errorAt(
+        [...path, 'pattern'],
+        `applies only to the types ${textTypes.join(', ')}, but the type is ${type}`,
+      ),
     ];
   const fault = patternFault(pattern);
   return fault === undefined ? [] : [errorAt([...path, 'pattern'], fault)];
@@ -131,12 +134,15 @@ function checkBounds(path: Path, field: FieldDeclaration): readonly Problem[] {
   );
   if (bounds.length > 0 && !amountTypes.includes(type))
     return bounds.map(({ name }) =>
-      errorAt([...path, name], `is for ${amountTypes.join(', ')}, and the field is of type ${type}`),
+      errorAt(
+        [...path, name],
+        `applies only to the types ${amountTypes.join(', ')}, but the type is ${type}`,
+      ),
     );
   const wrong = bounds.filter(({ amount }) => amount === undefined);
   if (wrong.length > 0)
     return wrong.map(({ name }) =>
-      errorAt([...path, name], type === 'duration' ? 'is no duration such as "30s"' : 'is no number'),
+      errorAt([...path, name], type === 'duration' ? 'must be a duration such as "30s"' : 'must be a number'),
     );
   const [least, most] = bounds.map(({ amount }) => amount ?? 0);
   return least !== undefined && most !== undefined && least > most
@@ -150,14 +156,16 @@ function checkDeclaredConditions(path: Path, key: string, fields: Fields): reado
     const named = other === key || !Object.hasOwn(fields, other) ? undefined : fields[other];
     if (named === undefined)
       return [
-        errorAt(at, 'is no other field of the same scope', `Fields: ${Object.keys(fields).join(', ')}.`),
+        errorAt(at, 'is not another field of the same scope', `Fields: ${Object.keys(fields).join(', ')}.`),
       ];
     if (condition === 'given')
-      return named.default === undefined ? [] : [errorAt(at, 'is always given, because it has a default')];
+      return named.default === undefined
+        ? []
+        : [errorAt(at, 'is always met, because the field has a default')];
     return condition
       .filter((value) => !isValueOf(named, value))
       .map((value) =>
-        errorAt(at, `${quoteValue(value)} is no value of the field, whose type is ${named.type}`),
+        errorAt(at, `${quoteValue(value)} is not a value of the field, whose type is ${named.type}`),
       );
   });
 }

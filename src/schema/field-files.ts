@@ -4,8 +4,8 @@ import { checkFiles, type NamedFile } from './named-files.js';
 import type { Path, Problem } from './problem.js';
 
 /**
- * Files that administrators' fields name, and that other users own or may write. `path` is where the values stand.
- * For each use; `checkFiles` with `namedByFields` for the start.
+ * Reports files that administrators' fields name and that other users own or can write. `path` is the path of the
+ * values. Called before each use; when a worker starts, `checkFiles` with `namedByFields` is called instead.
  */
 export function checkFieldFiles(
   descriptor: Pick<Descriptor, 'fields'>,
@@ -15,7 +15,7 @@ export function checkFieldFiles(
   return checkFiles(namedByFields(descriptor, values, path));
 }
 
-/** The values of administrators' fields that name files. `path` is where the fields stand. */
+/** The values of administrators' fields that name files. `path` is the path of the fields. */
 export function namedByFields(
   { fields }: Pick<Descriptor, 'fields'>,
   values: JsonObject,

@@ -27,9 +27,9 @@ type Declared = Pick<Descriptor, 'fields'>;
 export type AllowedValues = Readonly<Record<string, readonly Json[]>>;
 
 /**
- * Checks values against what a plugin declares, and that none is missing. For users, fields of administrators
- * count where they are overridable, and `allowed` is what the account allows for those that are listed; `any`
- * leaves that out. `path` is where the values stand. A plugin that declares nothing takes anything.
+ * Checks values against the declared fields of a plugin, and that no required field is missing. Users may also set
+ * overridable fields of administrators; `allowed` are the values that the account allows for `listed` ones, and `any`
+ * skips that check. `path` is the path of the values. A plugin without declarations accepts all fields.
  */
 export function checkFields(
   plugin: Declared,
@@ -39,13 +39,13 @@ export function checkFields(
   allowed: AllowedValues | 'any' = {},
 ): CheckedFields {
   const given = checkGiven(plugin, scope, values, path, allowed);
-  // An unknown key may be the missing one.
+  // An unknown key may be a misspelled required one.
   const isKnown = Object.keys(values).every((key) => Object.hasOwn(fieldsSchemaOf(plugin, scope).shape, key));
   const missing = isKnown ? missingFields(plugin, scope, values, path) : [];
   return { ...given, problems: [...given.problems, ...missing] };
 }
 
-/** The same for values of which more are to come: none is missing yet. */
+/** The same for incomplete values: does not report missing fields. */
 export function checkGiven(
   plugin: Declared,
   scope: FieldScope,
@@ -56,7 +56,7 @@ export function checkGiven(
   if (plugin.fields === undefined) return { problems: [], values };
   const schema = fieldsSchemaOf(plugin, scope);
   const declared = declaredFor(plugin.fields, scope);
-  // The value of an expression shows when a task is created.
+  // The value of an expression is known only when a task is created.
   const [open, known] = splitEntries(
     values,
     (value, key) => scope === 'user' && Object.hasOwn(declared, key) && isOneExpression(value),
@@ -105,8 +105,8 @@ function splitEntries(
 }
 
 /**
- * Reports addresses that credentials would leave this machine for unencrypted. References are checked when
- * they are resolved.
+ * Reports addresses to which credentials would be sent unencrypted over the network. References are checked when they
+ * are resolved.
  */
 function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
   if (values['insecure'] === true) return [];
@@ -116,16 +116,16 @@ function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): r
     return [
       errorAt(
         [...path, key],
-        'is not encrypted, and leaves this machine',
-        'Use https://, or set `insecure: true` beside it.',
+        'is an unencrypted address of another machine',
+        'Use https://, or set `insecure: true`.',
       ),
     ];
   });
 }
 
 /**
- * Checks values in which references and expressions are resolved: only now is known what they stand for.
- * Messages quote no values, which may be secret.
+ * Checks values whose references and expressions are resolved, which is not possible earlier. Messages do not quote
+ * values, which may be secret.
  */
 export function checkResolved(
   plugin: Declared,
@@ -165,14 +165,14 @@ function checkListed(
     return [
       errorAt(
         [...path, key],
-        'may be set in cluster files only to what the administrator lists',
+        'has a value that the administrator does not allow in cluster files',
         `In heddle.yaml of the workers, \`allow: {${key}: [...]}\` of the provider account must list ${missing.map((value) => JSON.stringify(value)).join(', ')}.`,
       ),
     ];
   });
 }
 
-/** Each item of a list and each value of a map is listed by itself. */
+/** Each item of a list and each value of a map is listed separately. */
 function partsOf(value: Json | undefined, type: FieldDeclaration['type'] | undefined): readonly Json[] {
   if (value === undefined) return [];
   if (type === 'list' && Array.isArray(value)) return value as readonly Json[];
@@ -181,7 +181,7 @@ function partsOf(value: Json | undefined, type: FieldDeclaration['type'] | undef
 
 type FieldsSchema = z.ZodObject<Record<string, z.ZodType<Json | undefined>>>;
 
-/** Schemas of descriptors that were used before: building one takes longer than checking a value. */
+/** Cache of schemas by descriptor: building one takes longer than validating a value. */
 const builtSchemas = new WeakMap<object, Partial<Record<FieldScope, FieldsSchema>>>();
 
 /** The schema of one scope's fields: for checks here, and as JSON Schema for forms and editors. */
@@ -199,19 +199,19 @@ function buildFieldsSchema(fields: Declared['fields'], scope: FieldScope): Field
   );
 }
 
-/** The fields of one scope: for users, those of administrators that they may override come first. */
+/** The fields of one scope. For users, overridable fields of administrators come first. */
 function declaredFor(
   fields: NonNullable<Declared['fields']>,
   scope: FieldScope,
 ): Readonly<Record<string, FieldDeclaration>> {
   const overridable = Object.entries(fields.admin)
     .filter(([, field]) => scope === 'user' && (field.overridable ?? false) !== false)
-    // The administrator's value is used if absent: a default here would hide it.
+    // If the user sets no value, the administrator's applies: a default here would override it.
     .map(([key, { default: _default, ...field }]) => [key, field] as const);
   return Object.fromEntries([...overridable, ...Object.entries(fields[scope])]);
 }
 
-/** JSON Schema of one scope's fields, draft 2020-12, for what people write: as strict as `checkFields`. */
+/** JSON Schema (draft 2020-12) of one scope's fields as users write them; as strict as `checkFields`. */
 export function fieldsJsonSchema(plugin: Declared, scope: FieldScope): object {
   const schema = plugin.fields === undefined ? z.looseObject({}) : fieldsSchemaOf(plugin, scope);
   return {
@@ -247,13 +247,15 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
       return z
         .string()
         .max(10_000)
-        .regex(/^[^\r\n\0]*$/, { error: 'One line of text.' });
+        .regex(/^[^\r\n\0]*$/, { error: 'Must be one line of text.' });
     case 'text':
       return z.string();
     case 'url':
       return z
         .string()
-        .refine((text) => URL.canParse(text), { error: 'An address such as https://cloud.example.com.' });
+        .refine((text) => URL.canParse(text), {
+          error: 'is not an address such as https://cloud.example.com',
+        });
     case 'number':
       return z.number();
     case 'integer':
@@ -277,12 +279,12 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
 
 function keySchemaOf({ keys, title }: FieldDeclaration): z.ZodType<string, string> {
   if (keys === undefined) return z.string();
-  return z.string().regex(new RegExp(keys), { error: `is no name for ${title}` });
+  return z.string().regex(new RegExp(keys), { error: `Keys of ${title} must match ${keys}.` });
 }
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
   string: 'one line of text',
-  text: 'a text',
+  text: 'text',
   url: 'an address',
   number: 'a number',
   integer: 'a whole number',
@@ -305,10 +307,10 @@ function rightFor(field: FieldDeclaration, scope: FieldScope): string {
   if (field.secret !== true) return `${what}: ${kindOf(field)}.`;
   return scope === 'user'
     ? `${what}: a reference such as {secret: "env:NAME"}.`
-    : `${what}: ${kindOf(field)}, best as a reference: {secret: "env:NAME"}.`;
+    : `${what}: ${kindOf(field)}, preferably as a reference: {secret: "env:NAME"}.`;
 }
 
-/** Whether defaults are what their fields allow. */
+/** Checks that defaults are valid values of their fields. */
 export function checkDefaults(plugin: Declared): readonly Problem[] {
   const scopes = ['admin', 'user'] as const;
   return scopes.flatMap((scope) =>
@@ -319,7 +321,13 @@ export function checkDefaults(plugin: Declared): readonly Problem[] {
       };
       const { problems } = checkFields(declared, scope, { [key]: field.default }, []);
       return hasErrors(problems)
-        ? [errorAt(['fields', scope, key, 'default'], 'is not what the field allows', rightFor(field, scope))]
+        ? [
+            errorAt(
+              ['fields', scope, key, 'default'],
+              'is not a valid value of the field',
+              rightFor(field, scope),
+            ),
+          ]
         : [];
     }),
   );

@@ -10,7 +10,7 @@ const word = z.string().transform((text) =>
 const amount = z.number().min(0);
 const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(256).exactOptional();
 
-/** What a provider reports of a machine's hardware. */
+/** The hardware of a machine as a provider reports it. */
 export const hardwareSchema = z.strictObject({
   manufacturer: word.exactOptional(),
   model: word.exactOptional(),

@@ -23,12 +23,12 @@ const outcomeSchema = z.strictObject({ answer: z.enum(['done', 'not done', 'unkn
 const knowledgeSchema = z.strictObject({ is: z.enum(['yes', 'no', 'unknown']), why });
 const powerSchema = z.strictObject({ power: z.enum(['on', 'off', 'unknown']), why });
 const sizeSchema = z.strictObject({ sizeMb: z.int().min(0).exactOptional(), why });
-// A later CREATE hands it to the provider as the image.
+// A later CREATE passes it to the provider as the image.
 const providerImage = z
   .string()
   .max(255)
   .refine((text) => unsafeText(text, { blanks: true }) === undefined, {
-    error: 'a name without quotes and control characters that does not begin with a hyphen',
+    error: 'must be a name without quotes and control characters that does not begin with a hyphen',
   });
 const uploadedSchema = outcomeSchema.extend({ providerImage: providerImage.exactOptional() });
 const disksSchema = z
@@ -37,7 +37,9 @@ const disksSchema = z
       device: z
         .string()
         .max(255)
-        .regex(/^\/[A-Za-z0-9/._:+-]+$/, { error: 'an absolute path of letters, digits and / . _ : + -' }),
+        .regex(/^\/[A-Za-z0-9/._:+-]+$/, {
+          error: 'must be an absolute path of letters, digits and / . _ : + -',
+        }),
       method: z.enum(eraseMethods),
       command: z.array(z.string().max(1_000)).min(1).max(50).exactOptional(),
     }),
@@ -73,7 +75,7 @@ export interface AnswerSource {
 }
 
 /**
- * Readers of plugins' answers about machines.
+ * Validate answers of plugins about machines.
  * @throws PluginError UnknownOutcome if the answer is malformed.
  */
 export const readOutcome = (value: unknown, source: AnswerSource): Outcome =>
@@ -112,9 +114,9 @@ function read<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues
     .slice(0, 5)
-    .map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`);
+    .map(({ path, message }) => `${path.map(String).join('.') || 'result'}: ${message}`);
   throw new PluginError(
     'UnknownOutcome',
-    `plugin ${plugin} gave no answer that can be read from ${method}: ${faults.join('; ')}`,
+    `plugin ${plugin} returned an invalid result from ${method}: ${faults.join('; ')}`,
   );
 }

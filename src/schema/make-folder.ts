@@ -2,9 +2,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a private folder and those above it that are missing. Node's own recursive mkdirSync does not return
- * where nothing can be created in an existing folder, such as in /proc.
- * @throws the error of the file system
+ * Creates a private folder and its missing parents. Node's own recursive mkdirSync never returns if nothing can be
+ * created in an existing folder, such as /proc.
+ * @throws the error of the file system.
  */
 export function makeFolder(folder: string): void {
   if (isFolder(folder)) return;
@@ -13,7 +13,7 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created it just now.
+    // Another process may have created it concurrently.
     if (!isFolder(folder)) throw error;
   }
 }

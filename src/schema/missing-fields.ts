@@ -7,7 +7,7 @@ type Declared = Pick<Descriptor, 'fields'>;
 type Fields = Readonly<Record<string, FieldDeclaration>>;
 type Condition = NonNullable<FieldDeclaration['requiredWhen']>[string];
 
-/** Fields that are missing: `required`, and what other fields require. Defaults count as values. */
+/** Reports missing fields: those of `required`, and those that other fields require. Defaults count as values. */
 export function missingFields(
   { fields }: Declared,
   scope: FieldScope,
@@ -19,17 +19,17 @@ export function missingFields(
   return [...checkRequired(fields.required[scope], all, path), ...checkConditions(fields[scope], all, path)];
 }
 
-/** The same for JSON Schema. */
+/** The same requirements as keywords of JSON Schema. */
 export function requirementKeywords({ fields }: Declared, scope: FieldScope): object {
   if (fields === undefined) return {};
-  // What has a default is there anyway.
+  // A field with a default is never missing.
   const lacksDefault = (key: string): boolean => fields[scope][key]?.default === undefined;
   const sets = fields.required[scope].map((set) => set.filter(lacksDefault));
   const conditions = conditionalRequirements(fields[scope]);
   return { ...alternatives(sets), ...(conditions.length === 0 ? {} : { allOf: conditions }) };
 }
 
-/** Required are the sets of one scope: all fields of one of the sets must be there. */
+/** All fields of at least one set are required. */
 function checkRequired(
   sets: readonly (readonly string[])[],
   values: JsonObject,
@@ -41,18 +41,18 @@ function checkRequired(
   if (only !== undefined && more.length === 0) {
     return only
       .filter((key) => !isThere(key))
-      .map((key) => errorAt([...path, key], 'is missing', `The plugin needs ${only.join(' and ')}.`));
+      .map((key) => errorAt([...path, key], 'is missing', `The plugin requires ${only.join(' and ')}.`));
   }
   return [
     errorAt(
       path,
       'fields are missing',
-      `The plugin needs ${sets.map((set) => set.join(' and ')).join(', or ')}.`,
+      `The plugin requires ${sets.map((set) => set.join(' and ')).join(', or ')}.`,
     ),
   ];
 }
 
-/** Fields that are missing although the values of other fields require them. */
+/** Reports missing fields that the values of other fields require. */
 function checkConditions(fields: Fields, values: JsonObject, path: Path): readonly Problem[] {
   return Object.entries(fields).flatMap(([key, { requiredWhen }]) => {
     if (requiredWhen === undefined || isGiven(values[key])) return [];
@@ -80,7 +80,7 @@ function conditionalRequirements(fields: Fields): readonly object[] {
         condition === 'given' ? [] : [[other, { enum: condition }]],
       ),
     );
-    // Where a default meets the condition, absence does.
+    // If a default meets the condition, so does absence.
     const required = conditions.flatMap(([other, condition]) =>
       meets(condition, fields[other]?.default) ? [] : [other],
     );

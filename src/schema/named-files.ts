@@ -7,12 +7,12 @@ import { wordsForFileError } from './read-text.js';
 import { describeDistrust, whyUntrusted, type Distrust } from './trusted-path.js';
 
 /**
- * How a field of a plugin names files. `file`: a file, or a folder of data. `tree`: a folder whose files are run or
- * followed. `command`: a program, or a list of words that begins with one. `socket`: where another program listens.
- * `url`: a URL with paths in it, as `unix:///run/podman.sock` or `?keyfile=/etc/key`.
+ * How a field of a plugin names files. `file`: a file, or a folder of data. `tree`: a folder whose files are executed or
+ * included. `command`: a program, or a list of a program and its arguments. `socket`: a socket of another program.
+ * `url`: a URL that contains paths, such as `unix:///run/podman.sock` or `?keyfile=/etc/key`.
  */
 export const fieldFileKinds = ['file', 'tree', 'command', 'socket', 'url'] as const;
-/** `made`: a folder that Heddle makes, and checks again then. */
+/** `made`: a folder that Heddle creates, and checks again on creation. */
 export type NamedFileKind = (typeof fieldFileKinds)[number] | 'made';
 
 /** Settings of heddle.yaml that name files, by their schemas. */
@@ -38,22 +38,22 @@ export interface FileCheckOptions {
 }
 
 /**
- * Why the files that a value names are not trusted; the first that is not. References and what is no text are passed
- * over: references are checked when they are resolved.
+ * Why the first untrusted file of those that a value names is not trusted. Skips references, which are checked when
+ * they are resolved, and values that are not text.
  */
 export function whyFilesUntrusted(
   kind: NamedFileKind,
   value: Json | readonly string[] | undefined,
   { atStart = false, trusted }: FileCheckOptions = {},
 ): Distrust | undefined {
-  // The use of an absent socket fails, and Heddle makes its folders by itself.
+  // The use of an absent socket fails, and Heddle creates its folders itself.
   const mayBeAbsent = atStart || kind === 'socket' || kind === 'made';
   for (const path of pathsIn(kind, value)) {
     const distrust =
       atStart && kind === 'tree' ? whyTreeUntrusted(path, trusted) : whyUntrusted(path, trusted);
     if (distrust === undefined || (mayBeAbsent && distrust.isAbsent === true)) continue;
     if (kind !== 'made' || distrust.owner === undefined) return distrust;
-    return { ...distrust, right: `Name another folder, or run as user ${distrust.owner}` };
+    return { ...distrust, right: `Specify another folder, or run as user ${distrust.owner}` };
   }
   return undefined;
 }
@@ -61,7 +61,7 @@ export function whyFilesUntrusted(
 /** Another user owns a file, or may write or replace it. */
 export class UntrustedFile extends Error {}
 
-/** Before each use of the files that a value names. @throws UntrustedFile, or the error that `toError` makes of its message. */
+/** Call before each use of the files that a value names. @throws UntrustedFile, or the error that `toError` returns for its message. */
 export function refuseUntrusted(
   kind: NamedFileKind,
   named: Json | readonly string[] | undefined,
@@ -72,8 +72,8 @@ export function refuseUntrusted(
 }
 
 /**
- * The first untrusted file or folder; folders that links lead to are part of the tree. Of `node_modules` only the
- * folder is checked: it may be huge.
+ * The first untrusted file or folder; targets of links are part of the tree. Only the folder `node_modules` itself is
+ * checked, because its content may be huge.
  */
 export function whyTreeUntrusted(
   folder: string,
@@ -97,7 +97,7 @@ export function whyTreeUntrusted(
   return undefined;
 }
 
-/** The folder without links; undefined for a file, and if nothing is there. */
+/** The folder with links resolved; undefined for a file, or if it does not exist. */
 function realFolder(path: string): string | undefined {
   try {
     const real = realpathSync.native(path);
@@ -114,12 +114,12 @@ function entriesIn(folder: string): Dirent[] | Distrust {
     return {
       path: folder,
       wrong: `cannot be checked: ${wordsForFileError(error)}`,
-      right: 'Let this user read it, or name another folder',
+      right: 'Grant this user read access, or specify another folder',
     };
   }
 }
 
-/** Files below a folder that this process may not enter are not run by it either, as in lost+found. */
+/** This process cannot execute files below a folder that it may not enter, such as lost+found. */
 function isClosed(path: string): boolean {
   try {
     lstatSync(`${path}/.`);
@@ -129,7 +129,7 @@ function isClosed(path: string): boolean {
   }
 }
 
-/** What is wrong with the files that settings and fields name. */
+/** Reports untrusted files that settings and fields name. */
 export function checkFiles(
   files: readonly NamedFile[],
   options: Pick<FileCheckOptions, 'atStart'> = {},
@@ -153,8 +153,8 @@ export function pathsIn(kind: NamedFileKind, value: Json | readonly string[] | u
 }
 
 /**
- * The program, unless it is found on the PATH, and each word or value of an option that names a file, from the working
- * folder if it is relative.
+ * The program, unless it is found on the PATH, and each argument or value of an option that names a file, relative to
+ * the working folder.
  */
 function commandFiles(value: Json | readonly string[] | undefined): readonly string[] {
   if (!Array.isArray(value)) return [];

@@ -12,28 +12,30 @@ function nameSchema(longest: number): z.ZodString {
     .meta({ description: right });
 }
 
-/** Leaves room for the group and the node's number in hostnames, which have 63 characters at most. */
+/** Leaves room for the group and the node's number in hostnames of at most 63 characters. */
 export const clusterNameSchema = nameSchema(40);
 /** Names of groups, services, provider accounts, sites, hardware. */
 export const simpleNameSchema = nameSchema(63);
 /** Ids of nodes: a group's or a label's name, and a number. */
 export const nodeIdSchema = nameSchema(80);
-/** Names of plugins: those of the predecessor hold underscores. */
+/** Names of plugins; those of the predecessor contain underscores. */
 export const pluginNameSchema = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/, { error: pluginNameRule })
   .meta({ description: pluginNameRule });
-/** Names that others gave: images, flavors. No control characters. */
+/** Names of other systems, such as images and flavors. No control characters. */
 export const foreignNameSchema = z
   .string()
   .min(1)
   .max(255)
-  .regex(/^\P{Cc}+$/u, { error: 'Text without control characters.' });
+  .regex(/^\P{Cc}+$/u, { error: 'Must be text without control characters.' });
 
-const variableSchema = z.string().regex(/^[A-Za-z_]\w*$/, { error: 'A name of a variable.' });
-/** A variable of the environment that images set. */
+const variableSchema = z
+  .string()
+  .regex(/^[A-Za-z_]\w*$/, { error: 'Must be a name of an environment variable.' });
+/** An environment variable that images set. */
 export const variableNameSchema = variableSchema.max(64);
-/** A variable of the environment that a program may get. */
+/** An environment variable that may be passed to a program. */
 export const passedVariableSchema = variableSchema.regex(/^(?!(?:HEDDLE|TEMPORAL)_)/i, {
-  error: 'Variables of Heddle and Temporal are never passed on.',
+  error: 'HEDDLE_ and TEMPORAL_ variables are never passed on.',
 });

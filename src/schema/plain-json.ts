@@ -4,8 +4,8 @@ import { errorAt, maxProblems, quoteValue, type Path, type Problem } from './pro
 
 export interface PlainJsonLimits {
   /**
-   * Most bytes of the value's JSON, roughly: keys and texts in UTF-8, other values and marks by a few bytes
-   * each.
+   * Approximate maximum size of the value's JSON, in bytes: keys and texts as UTF-8, other values and punctuation as a
+   * few bytes each.
    */
   readonly bytes: number;
   readonly depth: number;
@@ -15,13 +15,13 @@ export type PlainJson =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Objects made from these would carry them into prototypes elsewhere. */
+/** Keys that could pollute prototypes where the object is copied or merged. */
 const refusedKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * Copies a value of unknown make into plain JSON, or says everything that keeps it from being that. Reads own
- * data properties only and calls nothing of the value's: no getter, no toJSON, no proxy trap. Properties
- * whose value is undefined are left out, as JSON does. Stops at the first limit that is passed.
+ * Copies a value of unknown origin into plain JSON, or reports everything that is not JSON. Reads only own data
+ * properties and calls no code of the value: no getter, no toJSON, no proxy trap. Omits properties whose value is
+ * undefined, as JSON does. Stops at the first exceeded limit.
  */
 export function copyPlainJson(value: unknown, limits: PlainJsonLimits): PlainJson {
   const copier = new Copier(limits);
@@ -64,7 +64,7 @@ class Copier {
     if (typeof value === 'number' && Number.isFinite(value)) return this.spend(4, path, value);
     if (typeof value !== 'object') return this.refuse(path, `is ${describe(value)}, which is not JSON`);
     if (types.isProxy(value)) return this.refuse(path, 'is a Proxy, which is not JSON');
-    if (this.open.has(value)) return this.refuse(path, 'holds itself');
+    if (this.open.has(value)) return this.refuse(path, 'contains itself');
     if (path.length >= this.limits.depth)
       this.stop(path.slice(0, 4), `is nested deeper than ${this.limits.depth} levels`);
     this.open.add(value);
@@ -74,7 +74,7 @@ class Copier {
   }
 
   private copyArray(value: readonly unknown[], path: Path): Json | undefined {
-    // Paid for before it is walked: an array can be a long hole.
+    // Counted before iteration: a sparse array can be very long.
     this.spend(value.length + 2, path, null);
     return Array.from({ length: value.length }, (_, index) => {
       const item = Object.getOwnPropertyDescriptor(value, index);
@@ -90,7 +90,7 @@ class Copier {
     for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
       if (property.enumerable !== true || ('value' in property && property.value === undefined)) continue;
       if (refusedKeys.has(key)) {
-        this.refuse([...path, key], 'is a key that is not allowed', 'Give it another name.');
+        this.refuse([...path, key], 'is a forbidden key', 'Rename it.');
         continue;
       }
       this.copyText(key, [...path, key]);
@@ -110,14 +110,17 @@ class Copier {
   private copyText(text: string, path: Path): string | undefined {
     this.spend(2 + Buffer.byteLength(text), path, null);
     if (/\p{Surrogate}/u.test(text))
-      this.refuse(path, `holds half a character: ${quoteValue(text)}`, 'Give well-formed Unicode text.');
+      this.refuse(
+        path,
+        `contains an unpaired surrogate: ${quoteValue(text)}`,
+        'Use well-formed Unicode text.',
+      );
     return text;
   }
 
   private spend<Value>(bytes: number, path: Path, value: Value): Value {
     this.left -= bytes;
-    if (this.left < 0)
-      this.stop(path.slice(0, 4), `passes the limit: the whole may have ${this.limits.bytes} bytes as JSON`);
+    if (this.left < 0) this.stop(path.slice(0, 4), `exceeds the limit of ${this.limits.bytes} bytes as JSON`);
     return value;
   }
 

@@ -13,22 +13,22 @@ export type Locate = (path: Path, excerpt?: string) => Place;
 
 /** One problem of an input. */
 export interface Problem {
-  /** A warning does not stop anything. */
+  /** Warnings do not prevent use. */
   readonly severity: 'error' | 'warning';
   readonly path: Path;
-  /** What was wrong. */
+  /** What is wrong. */
   readonly wrong: string;
-  /** What would be right, or what to do. */
+  /** What is expected, or how to fix it. */
   readonly right?: string;
-  /** The text at fault, where it is only part of the text at the path. */
+  /** The offending text, if it is only a part of the text at the path. */
   readonly excerpt?: string;
   readonly place?: Place;
 }
 
-/** Problems shown at once: a failure that carries them must stay small. */
+/** Maximum number of reported problems, so that a failure with them remains small. */
 export const maxProblems = 100;
 
-/** Several problems as one error; the message holds all of them, a line each. */
+/** Several problems as one error; the message contains each of them on its own line. */
 export class ProblemsError extends Error {
   readonly problems: readonly Problem[];
 
@@ -43,7 +43,7 @@ export function errorAt(path: Path, wrong: string, right?: string): Problem {
   return { severity: 'error', path, wrong, right };
 }
 
-/** A problem of a part of a text. */
+/** A problem with a part of a text. */
 export function errorIn(path: Path, excerpt: string, wrong: string, right?: string): Problem {
   return { ...errorAt(path, `${quoteExcerpt(excerpt)} ${wrong}`, right), excerpt };
 }
@@ -60,7 +60,7 @@ export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === 'error');
 }
 
-/** Adds places to problems without one, and sorts them by file and place. */
+/** Adds the place to each problem without one, and sorts problems by file and place. */
 export function placeProblems(problems: readonly Problem[], locate: Locate): readonly Problem[] {
   const placed = problems.map((problem) => ({
     ...problem,
@@ -75,8 +75,7 @@ export function placeProblems(problems: readonly Problem[], locate: Locate): rea
 }
 
 /**
- * `cluster.yaml:12:7: services.web.actions.start.type: is missing. The automator that carries the action
- * out.`
+ * `cluster.yaml:12:7: services.web.actions.start.type: is missing. Name of the automator that executes the action.`
  */
 export function formatProblem({ severity, path, wrong, right, place }: Problem): string {
   const where = place === undefined ? [] : [`${place.file}:${place.line}:${place.column}`];
@@ -86,7 +85,7 @@ export function formatProblem({ severity, path, wrong, right, place }: Problem):
   return [...where, ...kind, ...what, said].join(': ');
 }
 
-/** `services.web.requires[0]`; keys that are no plain words are quoted. */
+/** `services.web.requires[0]`; keys that are not plain words are quoted. */
 export function formatPath(path: Path): string {
   return path
     .map((part, index) => {
@@ -97,7 +96,7 @@ export function formatPath(path: Path): string {
     .join('');
 }
 
-/** A value as it may be quoted in a message: its JSON, cut to what one can read, without passwords of addresses. */
+/** A value for a message: its JSON, shortened, without passwords of addresses. */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'number') return String(value);
   return shorten(plain(withoutPasswords(JSON.stringify(value) ?? String(value))));
@@ -107,7 +106,7 @@ function withoutPasswords(text: string): string {
   return text.replaceAll(/(:\/\/[^\s/:@"]*):[^\s/"]*@/g, '$1:(secret)@');
 }
 
-/** JSON leaves some characters as they are that a terminal obeys, or that turn the direction of text. */
+/** Escapes terminal control and bidirectional characters, which JSON does not escape. */
 function plain(json: string): string {
   return json.replaceAll(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

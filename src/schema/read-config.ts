@@ -9,19 +9,18 @@ export type ConfigReading =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Checks the text of a heddle.yaml; every problem comes with its place. An empty file says nothing, and that
- * is fine.
+ * Validates the text of a heddle.yaml; every problem has its place. An empty file is valid.
  */
 export function readConfigFile(text: string, fileName: string): ConfigReading {
   const top = { file: fileName, line: 1, column: 1 };
-  const saysNothing = text.split('\n').every((line) => /^\uFEFF?\s*(#|$)/.test(line));
-  if (saysNothing) return { ok: true, config: configSchema.parse({}), locate: () => top };
+  const isEmpty = text.split('\n').every((line) => /^\uFEFF?\s*(#|$)/.test(line));
+  if (isEmpty) return { ok: true, config: configSchema.parse({}), locate: () => top };
   const source = readYamlFile(text, fileName, { bytes: 1024 * 1024, depth: 32 });
   if (!source.ok) return source;
   if (!isPlainObject(source.value))
     return {
       ok: false,
-      problems: [{ ...errorAt([], 'a configuration is a mapping of keys and values'), place: top }],
+      problems: [{ ...errorAt([], 'the configuration must be a mapping of keys and values'), place: top }],
     };
   const parsed = configSchema.safeParse(source.value);
   if (parsed.success) return { ok: true, config: parsed.data, locate: source.locate };

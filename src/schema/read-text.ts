@@ -5,8 +5,7 @@ export type TextReading =
   | { readonly ok: false; readonly wrong: string; readonly missing?: true };
 
 /**
- * Reads a whole text file of at most so many bytes; says in words why it cannot. Never waits on a pipe or a
- * device.
+ * Reads a text file of at most `maxBytes`, or returns the reason why it cannot. Never blocks on a pipe or a device.
  */
 export function readTextFile(file: string, maxBytes: number): TextReading {
   let descriptor: number;
@@ -20,7 +19,7 @@ export function readTextFile(file: string, maxBytes: number): TextReading {
     if (stat.isDirectory()) return { ok: false, wrong: 'it is a folder' };
     if (!stat.isFile()) return { ok: false, wrong: 'it is not a regular file' };
     if (stat.size > maxBytes)
-      return { ok: false, wrong: `it has ${stat.size} bytes; ${maxBytes} is the limit` };
+      return { ok: false, wrong: `it has ${stat.size} bytes; the limit is ${maxBytes}` };
     const bytes = readFileSync(descriptor);
     return { ok: true, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch (error) {
@@ -42,18 +41,18 @@ export function wordsForFileError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR') return missing;
   if (code === 'EISDIR') return 'it is a folder';
-  if (code === 'EACCES' || code === 'EPERM') return 'reading it is not permitted';
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   return error instanceof Error ? error.message : String(error);
 }
 
 /** Why a file or folder cannot be created, as the end of a sentence. */
 export function wordsForWriteError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT') return 'the folder for it does not exist, or takes no files';
-  if (code === 'ENOTDIR') return 'it is below a file, not in a folder';
-  if (code === 'EEXIST') return 'there is one already';
+  if (code === 'ENOENT') return 'its folder does not exist, or does not accept files';
+  if (code === 'ENOTDIR') return 'its path leads through a file';
+  if (code === 'EEXIST') return 'it already exists';
   if (code === 'EISDIR') return 'it is a folder';
-  if (code === 'EACCES' || code === 'EPERM') return 'writing there is not permitted';
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EROFS') return 'its file system is read-only';
   if (code === 'ENOSPC') return 'no space is left there';
   return error instanceof Error ? error.message : String(error);

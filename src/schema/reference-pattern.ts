@@ -2,9 +2,9 @@ import { splitWords } from '../model/command-words.js';
 import { matchesPattern } from './field-constraints.js';
 
 /**
- * Whether a reference such as `exec:get app/token` matches a pattern of `secrets.allow`. Both are split as they are when
- * the reference is resolved, and compared word by word: `*` is any text within a word, except that it makes no option
- * (a leading hyphen) and no path that goes up.
+ * Whether a reference such as `exec:get app/token` matches a pattern of `secrets.allow`. Both are split into words as on
+ * resolution, and compared word by word. `*` matches any text within a word, but never an option (a leading hyphen) or
+ * a path that goes up.
  */
 export function matchesReference(pattern: string, reference: string): boolean {
   const allowed = wordsOf(pattern);
@@ -16,22 +16,22 @@ export function matchesReference(pattern: string, reference: string): boolean {
   );
 }
 
-/** Why a text is no pattern of references; undefined if it is. */
+/** Why a text is not a valid pattern of references; undefined if it is. */
 export function referencePatternFault(pattern: string): string | undefined {
   const words = wordsOf(pattern);
-  if (words === undefined) return 'has a quote that is not closed, or ends in a backslash';
-  if (pattern.startsWith('exec:') && words.length === 1) return 'names no program';
+  if (words === undefined) return 'has an unclosed quote, or ends in a backslash';
+  if (pattern.startsWith('exec:') && words.length === 1) return 'does not name a program';
   return pattern.startsWith('vault:') && words.length !== 3
-    ? 'is not vault:PATH#FIELD; write #* for any field'
+    ? 'must be vault:PATH#FIELD; use #* for any field'
     : undefined;
 }
 
-/** The same text for references that are resolved alike, such as an `exec:` with other blanks or quotes. */
+/** The same text for equivalent references, such as `exec:` with different blanks or quotes. */
 export function canonicalReference(reference: string): string {
   return JSON.stringify(wordsOf(reference) ?? reference);
 }
 
-/** The scheme, then the words of a command, path and field of a Vault, or the name; undefined for an open quote. */
+/** The scheme, then the words of a command, path and field of Vault, or the name; undefined for an unclosed quote. */
 function wordsOf(reference: string): readonly string[] | undefined {
   const [scheme = ''] = reference.split(':', 1);
   const rest = reference.slice(scheme.length + 1);
@@ -47,7 +47,7 @@ function wordsOf(reference: string): readonly string[] | undefined {
 function matchesWord(pattern: string, word: string): boolean {
   if (!pattern.includes('*')) return word === pattern;
   if (pattern.startsWith('*') && word.startsWith('-')) return false;
-  // Also behind the `=` of an option, or within a list of paths.
+  // Also after the `=` of an option, or within a list of paths.
   if (word.split(/[/=:,]/).includes('..')) return false;
   const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`));
   return matchesPattern(parts.join(String.raw`\P{Cc}*`), word);

@@ -8,14 +8,15 @@ import type { Path } from './problem.js';
 type Declared = Pick<Descriptor, 'fields'>;
 
 /**
- * A reference to a secret, allowed for any text and any secret field; resolved at use, on a worker of the
- * site.
+ * A reference to a secret, allowed in every text field and secret field. A worker of the site resolves it at use.
  */
 export const secretReferenceSchema = z
   .strictObject({
     secret: z
       .string()
-      .regex(/^(env|file|exec|vault):\S/, { error: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.' })
+      .regex(/^(env|file|exec|vault):\S/, {
+        error: 'Must be env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.',
+      })
       .meta({ title: 'Secret', description: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.' }),
   })
   .meta({
@@ -23,19 +24,19 @@ export const secretReferenceSchema = z
     description: '{secret: "env:NAME"}; also file:PATH, exec:COMMAND, vault:PATH#FIELD.',
   });
 
-/** Whether a value is a reference with a known scheme: without one, it may hold the secret itself. */
+/** Whether a value is a reference with a known scheme. Without one, it may contain the secret itself. */
 export function isValidReference(value: Json): boolean {
   return secretReferenceSchema.safeParse(value).success;
 }
 
-/** The administrator's fields whose secret references the plugin gets as they are. */
+/** The administrator's fields whose secret references are passed to the plugin unresolved. */
 export function passedReferences({ fields }: Declared): readonly string[] {
   return Object.entries(fields?.admin ?? {}).flatMap(([key, field]) =>
     field.passReferences === true ? [key] : [],
   );
 }
 
-/** The references in these fields of an account that its plugin gets as they are; `keyFile: PATH` stands for one. */
+/** The references in these fields that are passed to the plugin unresolved; `keyFile: PATH` counts as one. */
 export function referencesOfFields(plugin: Declared, fields: JsonObject): readonly string[] {
   const passed = ['keyFile', ...passedReferences(plugin)];
   return writtenReferences(
@@ -49,8 +50,8 @@ interface NamedInventory {
 }
 
 /**
- * The inventory files that these fields name, whose references the plugin gets as they are; of an Ansible inventory only
- * those of the account's `groups`.
+ * The inventory files that these fields name, whose references are passed to the plugin unresolved; of an Ansible
+ * inventory only those of the account's `groups`.
  */
 export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject): readonly NamedInventory[] {
   const { groups: named } = fields;
@@ -66,11 +67,11 @@ export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject
 /** The references that an account's plugin may return in `ssh-auth`. */
 export interface OwnReferences {
   readonly references: ReadonlySet<string>;
-  /** Why others may be the account's own too: an inventory cannot be read, in part or as a whole, or changed just now. */
+  /** Why the set may be incomplete: an inventory cannot be read, in part or as a whole, or is being changed. */
   readonly incomplete?: PluginError;
 }
 
-/** Places of references in a value that are not among these, or would be references without their other keys. */
+/** Paths of references in a value that are not among these, or that would be references without their other keys. */
 export function foreignReferences(value: JsonObject, { references }: OwnReferences): readonly Path[] {
   return possibleReferences(value).flatMap(({ reference, form, path }) =>
     form === 'reference' && references.has(reference) ? [] : [path],

@@ -7,22 +7,21 @@ import { copyPlainJson, isPlainObject } from './plain-json.js';
 import { errorAt, formatPath, quoteValue, type Problem } from './problem.js';
 import { suggest } from './suggest.js';
 
-/** Kept of stdout and stderr each, in characters; head and tail stay, the middle goes. */
+/** Maximum length of stdout and stderr each, in characters; the middle of longer output is removed. */
 const maxOutput = 64 * 1024;
 const knownKeys = ['status', 'result', 'stdout', 'stderr'] as const;
 
 export interface ResultSource {
   readonly plugin: string;
   readonly task?: string;
-  /** A program must say its status; a TypeScript method that returned has succeeded. */
+  /** A program must return a status; a TypeScript method that returns has succeeded. */
   readonly requireStatus?: boolean;
 }
 
 export type ParsedResult = TaskResult & { readonly result?: JsonObject };
 
 /**
- * Copies a plugin's return value into plain JSON without calling any code of it. `acceptResult` checks the
- * keys.
+ * Copies a plugin's return value into plain JSON without calling any of its code. `acceptResult` checks the keys.
  * @throws PluginError Invalid, naming plugin, task, and every malformed field.
  */
 export function parseResult(value: unknown, source: ResultSource): ParsedResult {
@@ -91,7 +90,7 @@ function checkStatus(entries: Entries, source: ResultSource): readonly Problem[]
   const status = entries['status'];
   if (status === undefined && source.requireStatus !== true) return [];
   if (status === undefined)
-    return [errorAt(['status'], 'is missing', 'A program must give it: 0 for success.')];
+    return [errorAt(['status'], 'is missing', 'A program must return it: 0 for success.')];
   return typeof status === 'number' && Number.isSafeInteger(status)
     ? []
     : [
@@ -115,7 +114,7 @@ function copyResult(entries: Entries, problems: Problem[]): JsonObject | undefin
   }
   const bytes = Buffer.byteLength(JSON.stringify(copy.value));
   if (bytes > maxResultBytes)
-    problems.push(errorAt(['result'], `has ${bytes} bytes as JSON; ${maxResultBytes} is the limit`));
+    problems.push(errorAt(['result'], `has ${bytes} bytes as JSON; the limit is ${maxResultBytes}`));
   return copy.value;
 }
 
@@ -125,11 +124,11 @@ function outputOf<Key extends 'stdout' | 'stderr'>(
 ): { readonly [K in Key]?: string } {
   const output = entries[key];
   if (output === undefined || output === null) return {};
-  // Output is for people: non-text is described, and never fails a task.
+  // Output is for users: anything but text is described and does not fail the task.
   const text =
     typeof output === 'string'
       ? output.replace(/\p{Surrogate}/gu, '\uFFFD')
-      : `(not a text, but ${describe(output)})`;
+      : `(not text, but ${describe(output)})`;
   return { [key]: cut(text) } as { readonly [K in Key]?: string };
 }
 

@@ -1,14 +1,14 @@
 import { distance } from 'fastest-levenshtein';
 
-/** `Did you mean "type"?`, or the known words where they are at most 20; otherwise undefined. */
+/** `Did you mean "type"?`, or the list of known words if there are at most 20; otherwise undefined. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
   const near = closest(word, known);
   if (near !== undefined) return `Did you mean "${near}"?`;
   if (known.length === 0 || known.length > 20) return undefined;
-  return `Known are: ${known.join(', ')}.`;
+  return `Known: ${known.join(', ')}.`;
 }
 
-/** The known word with the smallest edit distance, if that is small for the word's length. */
+/** The known word with the smallest edit distance, if it is small for the length of the word. */
 export function closest(word: string, known: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
   const [best] = known

@@ -8,8 +8,8 @@ import { errorIn, type Path, type Problem } from './problem.js';
 type Declared = Pick<Descriptor, 'fields'>;
 
 /**
- * Refuses tainted expressions in the fields of an action that are code: there a value of a node, a provider or
- * another cluster could run commands. A field is code unless the descriptor declares it data.
+ * Refuses tainted expressions in code fields of an action, where a value of a node, a provider or another cluster could
+ * execute commands. A field is code unless the descriptor declares it as data.
  */
 export function checkTainted(
   descriptor: Declared,
@@ -27,7 +27,7 @@ export function checkTainted(
       const taint = taintOf(refusesWords ? bare : part, isImported);
       if (taint === undefined) return [];
       const name = part.words.join('.');
-      const right = refusesWords ? 'Write the value itself.' : waysOut(descriptor, name);
+      const right = refusesWords ? 'Use a literal value.' : waysOut(descriptor, name);
       return [errorIn([...path, ...place], part.written, `is ${taint}, and ${why}`, right)];
     });
   });
@@ -35,7 +35,7 @@ export function checkTainted(
 
 interface Code {
   readonly why: string;
-  /** A word alone chooses what runs: a program, an option, a connection. */
+  /** Even a single word can select what runs: a program, an option, a connection. */
   readonly refusesWords?: true;
 }
 
@@ -43,15 +43,18 @@ interface Code {
 function codeAt(descriptor: Declared, [field, key, ...below]: PlacedText['path']): Code | undefined {
   const declared = fieldNamed(descriptor, String(field));
   if (declared?.content !== 'data')
-    return { why: `the field ${field} is code, which such a value could change` };
+    return { why: `the field ${field} is code, which such a value could alter` };
   if (declared.type !== 'map') return undefined;
   if (key === undefined)
     return {
-      why: `it would choose the names in the field ${field}, not only their values`,
+      why: `it would determine the keys of the field ${field}, not only their values`,
       refusesWords: true,
     };
   if (declared.codeKeys === undefined || !new RegExp(declared.codeKeys).test(String(key))) return undefined;
-  return { why: `${[key, ...below].join('.')} in the field ${field} decides what runs`, refusesWords: true };
+  return {
+    why: `${[key, ...below].join('.')} in the field ${field} determines what runs`,
+    refusesWords: true,
+  };
 }
 
 function waysOut(descriptor: Declared, name: string): string {
@@ -62,7 +65,7 @@ function waysOut(descriptor: Declared, name: string): string {
   const word = `\${{ word(${name}) }}, which accepts only ${wordRule}`;
   return data.length === 0
     ? `Write ${word}.`
-    : `Pass it in a field for data (${data.join(', ')}), or write ${word}.`;
+    : `Pass it in a data field (${data.join(', ')}), or write ${word}.`;
 }
 
 function fieldNamed({ fields }: Declared, name: string): FieldDeclaration | undefined {

@@ -1,34 +1,34 @@
 import { accessSync, constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 
-/** What is wrong with a path, as the end of a sentence that begins with it, and what to do. */
+/** Why a path is not trusted, as the predicate of a sentence with the path as its subject, and how to fix it. */
 export interface Distrust {
   readonly path: string;
   readonly wrong: string;
   readonly right: string;
-  /** The user that owns it, where that is what is wrong. */
+  /** The user that owns it, if the owner is the reason. */
   readonly owner?: number;
-  /** Nothing is there now, but another user could create it. */
+  /** It does not exist, but another user could create it. */
   readonly isAbsent?: boolean;
 }
 
-/** In words, for a message. */
+/** As text for a message. */
 export function describeDistrust({ path, wrong, right }: Distrust): string {
   return `${path} ${wrong}; ${right}`;
 }
 
 /**
- * The owner check. Why a file or folder must not decide what this process does: another user than ours or root owns
- * it or may write it, or can replace or create it by a folder or link on the way to it. Undefined on systems without
- * such owners.
- * @param trusted folders that were found trusted, so that each is looked at once for many files.
+ * The owner check: why this process must not trust a file or folder. A user other than its own and root owns it or can
+ * write it, or can replace or create it through a folder or link of its path. Undefined on systems without numeric
+ * owners.
+ * @param trusted folders that are known to be trusted, so that each is checked once for many files.
  */
 export function whyUntrusted(path: string, trusted = new Set<string>()): Distrust | undefined {
   if (process.getuid === undefined) return undefined;
   const { folders, links, file, absent } = followPath(path, trusted);
   const distrust =
     (file === undefined ? undefined : whyFileUntrusted(file)) ??
-    firstOf(links, ({ path: link, stat }) => foreignOwner(link, stat, 'Name the file itself')) ??
+    firstOf(links, ({ path: link, stat }) => foreignOwner(link, stat, 'Specify the target of the link')) ??
     firstOf(folders, whyFolderUntrusted);
   if (distrust !== undefined) return distrust;
   for (const folder of folders) trusted.add(folder.path);
@@ -41,19 +41,19 @@ interface Step {
 }
 
 interface Way {
-  /** Folders and links that are passed, the last one first, without the folders that are trusted. */
+  /** Folders on the path, the last one first, without trusted folders. */
   readonly folders: readonly Step[];
   readonly links: readonly Step[];
-  /** What the path names; undefined if nothing is there. */
+  /** The target of the path; undefined if it does not exist. */
   readonly file?: Step;
   /** The first part of the path that is absent, or cannot be reached. */
   readonly absent?: string;
 }
 
-/** More links in a path are a circle for Linux. */
+/** Linux treats more links in a path as a loop. */
 const maxLinks = 40;
 
-/** Follows a path by its names, as the system does: a link is replaced by its target in the folder that holds it. */
+/** Resolves a path name by name, as the system does: replaces each link by its target, relative to the link's folder. */
 function followPath(path: string, trusted: ReadonlySet<string>): Way {
   const names = namesOf(isAbsolute(path) ? path : `${process.cwd()}/${path}`);
   const folders: Step[] = [];
@@ -101,22 +101,22 @@ function firstOf(steps: readonly Step[], judge: (step: Step) => Distrust | undef
 
 function whyFileUntrusted({ path, stat }: Step): Distrust | undefined {
   const own = process.getuid?.() ?? 0;
-  // The mode of a socket says who may connect.
+  // The mode of a socket controls who may connect.
   return (
     foreignOwner(path, stat, `If you trust it: chown '${own}' '${path}'`) ??
     (stat.isSocket() ? undefined : writableByOthers(path, stat))
   );
 }
 
-/** The sticky bit, as of /tmp, keeps others from replacing foreign files, but not the owner of the folder. */
+/** The sticky bit, as of /tmp, prevents other users from replacing files, but not the owner of the folder. */
 function whyFolderUntrusted({ path, stat }: Step): Distrust | undefined {
   return (
-    foreignOwner(path, stat, `Name a file elsewhere, or run as user ${stat.uid}`) ??
+    foreignOwner(path, stat, `Move the file to another folder, or run as user ${stat.uid}`) ??
     (isSticky(stat) ? undefined : writableByOthers(path, stat))
   );
 }
 
-/** Of an absent path whose folders are trusted: only a folder with the sticky bit lets others create it. */
+/** For an absent path with trusted folders: only a folder with the sticky bit lets other users create it. */
 function whyCreatable(path: string): Distrust | undefined {
   const folder = dirname(path);
   const stat = find(folder);
@@ -124,7 +124,7 @@ function whyCreatable(path: string): Distrust | undefined {
   return {
     path,
     wrong: 'does not exist, and other users could create it',
-    right: `Create it, or name a file outside of ${folder}`,
+    right: `Create it, or specify a file outside of ${folder}`,
     isAbsent: true,
   };
 }
@@ -135,11 +135,11 @@ function foreignOwner(path: string, { uid }: Stats, right: string): Distrust | u
   return { path, wrong: `belongs to user ${uid}, neither to user ${own} nor to root`, right, owner: uid };
 }
 
-/** The group of macOS's administrators, who become root by sudo; Homebrew's folders are theirs. */
+/** The group of macOS's administrators, who can become root with sudo; it owns Homebrew's folders. */
 const macAdmins = 80;
 
 /**
- * A group with the number of the owner is the owner's private one, as most Linux systems make for each user.
+ * A group with the number of the owner is the owner's private group, which most Linux systems create for each user.
  */
 function writableByOthers(path: string, stat: Stats): Distrust | undefined {
   const { mode, uid, gid } = stat;
@@ -149,8 +149,8 @@ function writableByOthers(path: string, stat: Stats): Distrust | undefined {
   return {
     path,
     wrong: `may be written by other users (mode ${(mode & 0o7777).toString(8)})`,
-    // The whole system may need a folder with the sticky bit.
-    right: isSticky(stat) ? 'Name another folder' : `chmod go-w '${path}'`,
+    // Other programs may depend on the mode of a folder with the sticky bit.
+    right: isSticky(stat) ? 'Specify another folder' : `chmod go-w '${path}'`,
   };
 }
 
@@ -158,7 +158,7 @@ function isSticky({ mode }: Stats): boolean {
   return (mode & 0o1000) !== 0;
 }
 
-/** Whether its file system is mounted read-only, as Kubernetes mounts ConfigMaps: no user may write it. */
+/** Whether its file system is mounted read-only, as Kubernetes mounts ConfigMaps: no user can write it. */
 function isReadOnly(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
@@ -168,7 +168,7 @@ function isReadOnly(path: string): boolean {
   }
 }
 
-/** Why a folder is not for this user alone; undefined when it is. */
+/** Why a folder is not private to this user; undefined if it is. */
 export function whyNotPrivate(
   path: string,
   { uid, mode }: Pick<Stats, 'uid' | 'mode'>,
@@ -179,12 +179,12 @@ export function whyNotPrivate(
     return {
       path,
       wrong: `belongs to user ${uid}, not to user ${own}`,
-      right: 'Name another folder, or run as its owner.',
+      right: 'Specify another folder, or run as its owner.',
     };
   if ((mode & 0o077) === 0) return undefined;
   return {
     path,
-    wrong: `is open to others (mode ${(mode & 0o777).toString(8)})`,
+    wrong: `is accessible to other users (mode ${(mode & 0o777).toString(8)})`,
     right: `chmod 700 '${path}'`,
   };
 }

@@ -7,7 +7,7 @@ import { secretReferenceSchema } from './references.js';
 export const receiverUrlSchema = z
   .url({ protocol: /^https?$/, error: 'An address that begins with https://.' })
   .refine((url) => !holdsCredentials(url), {
-    error: 'holds a user or a password, which cannot be sent like this: a token may stand in the path',
+    error: 'contains a user or a password, which is not supported: put a token into the path instead',
   });
 
 /** A receiver's setting that permits an address without encryption. */
@@ -17,10 +17,10 @@ export const insecureSchema = z
   .meta({
     title: 'Insecure',
     description:
-      'Whether the address may be http:// outside of this machine: the network path can then read the events, and a token in the address.',
+      'Whether to allow http:// to other machines. The network can then read the events and any token in the address.',
   });
 
-/** Whether a receiver's address is encrypted, or need not be. */
+/** Whether a receiver's address is encrypted, or may be unencrypted. */
 export function isProtected({
   url,
   insecure = false,
@@ -33,21 +33,24 @@ export function isProtected({
 
 export const notEncrypted = {
   path: ['url'],
-  error: 'is not encrypted: use https://, or set `insecure: true` beside it',
+  error: 'is not encrypted: use https://, or set `insecure: true`',
 };
 
 export const webhookSchema = z
   .strictObject({
-    url: receiverUrlSchema.meta({ title: 'URL', description: 'Gets a signed POST for each event.' }),
+    url: receiverUrlSchema.meta({
+      title: 'URL',
+      description: 'Receives a signed POST request for each event.',
+    }),
     secret: secretReferenceSchema.meta({
       title: 'Secret',
-      description: 'Reference to the secret that signs: whsec_ and 24 to 64 bytes in Base64.',
+      description: 'Reference to the signing secret: whsec_ followed by 24 to 64 bytes in Base64.',
     }),
     events: z
       .array(z.enum(eventTypes))
       .min(1)
       .exactOptional()
-      .meta({ title: 'Events', description: 'Events that it receives; all unless given.' }),
+      .meta({ title: 'Events', description: 'Types of events to send. Default: all.' }),
     insecure: insecureSchema,
   })
   .refine(isProtected, notEncrypted)

@@ -23,8 +23,8 @@ export type YamlReading =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads one YAML (or JSON) document into plain JSON and records the place of every value. Refuses too many
- * bytes, deep nesting, exploding aliases, duplicate keys, several documents and tags.
+ * Reads one YAML (or JSON) document into plain JSON and records the place of every value. Refuses large files, deep
+ * nesting, alias bombs, duplicate keys, several documents and tags.
  */
 export function readYaml(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
   const reading = readCanonicalJson(text, fileName, limits) ?? readDocument(text, fileName, limits);
@@ -33,7 +33,7 @@ export function readYaml(text: string, fileName: string, limits: PlainJsonLimits
   return fault === undefined ? reading : { ok: false, problems: [fault] };
 }
 
-/** What is wrong with a JSON file in the words of JSON: its author does not know the words of YAML. */
+/** Describes the fault of a JSON file in terms of JSON instead of YAML. */
 function findJsonFault(text: string, near: Place): Problem | undefined {
   try {
     JSON.parse(text);
@@ -50,8 +50,7 @@ function findJsonFault(text: string, near: Place): Problem | undefined {
 }
 
 /**
- * The same for a file that people keep. Top-level keys that begin with `x-` are left out: they hold what anchors
- * name.
+ * The same for a file that users maintain. Omits top-level keys that begin with `x-`, which define anchors.
  */
 export function readYamlFile(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
   const reading = readYaml(text, fileName, limits);
@@ -61,8 +60,8 @@ export function readYamlFile(text: string, fileName: string, limits: PlainJsonLi
 }
 
 /**
- * Reads JSON as programs write it, in a fraction of the time: every start reads the descriptors of all
- * plugins. Returns undefined for anything unusual, which the full parser then reports with its place.
+ * A fast path for JSON as programs write it, because every start reads the descriptors of all plugins. Returns
+ * undefined for anything unusual, which the full parser then reports with its place.
  */
 function readCanonicalJson(text: string, fileName: string, limits: PlainJsonLimits): YamlReading | undefined {
   if (!/^[{[]/.test(text) || Buffer.byteLength(text) > limits.bytes) return undefined;
@@ -100,7 +99,7 @@ function readDocument(text: string, fileName: string, limits: PlainJsonLimits): 
     return failAt(
       0,
       `the file has more than ${limits.bytes} bytes`,
-      'Put large texts into files of their own: {file: PATH}.',
+      'Move large texts to separate files: {file: PATH}.',
     );
   const tokens = [...new Parser(lines.addNewLine).parse(source)];
   const deep = tooDeep(tokens, limits.depth);
@@ -119,19 +118,19 @@ function readDocument(text: string, fileName: string, limits: PlainJsonLimits): 
     return failAt(
       second.range[0],
       'a second document begins here',
-      'Keep one document in the file: remove what follows ---.',
+      'Keep one document: remove everything from the line --- on.',
     );
   if (document.contents === null) return failAt(0, 'the file is empty');
   const unknown = aliasOfNothing(document);
   if (unknown !== undefined)
     return failAt(
       unknown.offset,
-      `*${unknown.name} repeats nothing: no &${unknown.name} comes before it`,
-      'To begin a text with *, quote it.',
+      `alias *${unknown.name} has no anchor &${unknown.name} before it`,
+      'Quote text that begins with *.',
     );
   const unmergeable = wrongMerge(document);
   if (unmergeable !== undefined)
-    return failAt(unmergeable, '<< merges something else than a mapping', 'Name a mapping: <<: *name.');
+    return failAt(unmergeable, '<< can merge only mappings', 'Merge a mapping: <<: *name.');
   const plain = toPlain(document, limits);
   const locate: Locate = (path, excerpt) => {
     const offset = offsetOf(document, path);
@@ -154,9 +153,8 @@ const maxFaults = 20;
 const maxAliases = 100;
 
 /**
- * Offset of the first token that is nested too deep. Looked for in the flat parser's output, without
- * recursion, because composing (and dumping, and walking) recurses: a deep file would end the process, not
- * throw.
+ * Offset of the first token that is nested too deep. Searches the parser's tokens without recursion: composing recurses,
+ * and a deep file would crash the process instead of throwing.
  */
 function tooDeep(tokens: readonly CST.Token[], limit: number): number | undefined {
   const open: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({
@@ -192,7 +190,7 @@ function aliasOfNothing(document: Document): { readonly name: string; readonly o
   return found;
 }
 
-/** Offset of a merge key whose value is no mapping and no list of them, or a mapping that contains the key. */
+/** Offset of a merge key whose value is neither a mapping nor a list of mappings, or is a mapping that contains the key. */
 function wrongMerge(document: Document): number | undefined {
   let found: number | undefined;
   visit(document, {
@@ -218,7 +216,7 @@ function toPlain(document: Document, limits: PlainJsonLimits): ReturnType<typeof
   try {
     return copyPlainJson(document.toJS({ maxAliasCount: maxAliases }), limits);
   } catch (error) {
-    // The library's word for aliases that multiply.
+    // The library throws it for alias bombs.
     if (!(error instanceof ReferenceError)) throw error;
     return {
       ok: false,
@@ -226,7 +224,7 @@ function toPlain(document: Document, limits: PlainJsonLimits): ReturnType<typeof
         errorAt(
           [],
           `aliases (*name) would copy more than ${maxAliases} times`,
-          'Write the values out, or use fewer aliases.',
+          'Use fewer aliases, or repeat the values.',
         ),
       ],
     };
@@ -256,7 +254,7 @@ function offsetOf(document: Document, path: Path): number {
   return offset;
 }
 
-/** The pair of a key, also one that a merge key (`<<`) brings in. */
+/** The pair of a key, including keys of merged mappings (`<<`). */
 function findPair(document: Document, map: YAMLMap, key: string): Pair | undefined {
   const named = (name: string): Pair | undefined =>
     map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === name);
@@ -281,15 +279,15 @@ function isNodeWithRange(node: unknown): node is Node {
 function wordsFor(fault: YAMLError, source: string): Problem {
   switch (fault.code) {
     case 'DUPLICATE_KEY':
-      return errorAt([], `the key ${wordAt(source, fault.pos[0])} is there twice`, 'Keep one of them.');
+      return errorAt([], `duplicate key ${wordAt(source, fault.pos[0])}`, 'Remove one of them.');
     case 'TAB_AS_INDENT':
       return errorAt([], 'a tab is used for indentation', 'Indent with spaces.');
     case 'NON_STRING_KEY':
-      return errorAt([], 'a key is no plain text', 'Quote it.');
+      return errorAt([], 'a key must be plain text', 'Quote it.');
     case 'TAG_RESOLVE_FAILED':
-      return errorAt([], `the tag ${wordAt(source, fault.pos[0])} is not known`, 'Remove it.');
+      return errorAt([], `unknown tag ${wordAt(source, fault.pos[0])}`, 'Remove it.');
     default:
-      return errorAt([], `broken YAML: ${fault.message}`);
+      return errorAt([], `invalid YAML: ${fault.message}`);
   }
 }
 

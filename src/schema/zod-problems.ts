@@ -4,7 +4,7 @@ import { suggest } from './suggest.js';
 
 type Issue = z.core.$ZodIssue;
 
-/** Describes the issues of a failed parse: the problem, and the expectation of the schema. */
+/** Describes the issues of a failed parse: each problem, and what the schema expects. */
 export function problemsFromZod(schema: z.ZodType, error: z.ZodError, value: unknown): readonly Problem[] {
   const found = error.issues.slice(0, maxProblems).flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
@@ -26,7 +26,7 @@ interface Shown {
   readonly text: string;
 }
 
-/** What is secret (`writeOnly`), or should have been a reference to a secret, is never quoted. */
+/** Never quotes a value that is secret (`writeOnly`), or that should have been a secret reference. */
 function shownAt(schema: z.ZodType, path: Path, value: unknown): Shown {
   const isSecret =
     path.at(-1) === 'secret' ||
@@ -59,7 +59,7 @@ function describeIssue(
         suggest(text.replaceAll('"', ''), issue.values.map(String)) ?? right,
       );
     case 'invalid_key':
-      return errorAt(path, `${quoteValue(path.at(-1))} is no valid name`, issue.issues[0]?.message);
+      return errorAt(path, `${quoteValue(path.at(-1))} is not a valid name`, issue.issues[0]?.message);
     case 'too_small':
       return wrong(`${amount(issue.origin, value, text)}, but must be at least ${issue.minimum}`);
     case 'too_big':
@@ -72,7 +72,7 @@ function describeIssue(
 }
 
 const typeNames: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'text',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
@@ -88,8 +88,7 @@ function amount(origin: string, value: unknown, text: string): string {
 }
 
 /**
- * The schema that a path leads to, through optional and default wrappers; undefined where it is not one
- * schema.
+ * The schema at a path, with optional and default wrappers removed on the way; undefined if it is not one schema.
  */
 export function schemaAt(schema: z.ZodType, path: Path): z.ZodType | undefined {
   let current: z.ZodType | undefined = schema;

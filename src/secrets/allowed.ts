@@ -6,15 +6,15 @@ import { isCommand } from '../model/secret-reference.js';
 import { canonicalReference, matchesReference } from '../schema/reference-pattern.js';
 import type { AllowReference } from './reference.js';
 
-/** Variables with access to payloads, Temporal or Vault; only administrators may refer to them. */
+/** Variables that give access to payloads, Temporal or Vault; only administrators may refer to them. */
 const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
 
 /**
- * Patterns such as `env:APP_*` or `exec:get app/*`, compared word by word. Without patterns everything but commands
- * may stand there: a command reads whatever the worker's user may. A variable or a file of Heddle itself never may,
- * whatever the patterns say, and a secret of heddle.yaml only if it is a pattern word for word.
+ * Patterns such as `env:APP_*` or `exec:get app/*`, compared word by word. Without patterns all references except
+ * commands are allowed, because a command can read everything that the worker's user can. Variables and files of Heddle
+ * itself are never allowed, and a secret of heddle.yaml only if a pattern equals it literally.
  * @param ownPaths Folders and files of Heddle: keys, state, stored secrets, the configuration.
- * @param configured References that heddle.yaml and its inventories use, and `file:` for each file that they name.
+ * @param configured References of heddle.yaml and its inventories, and `file:` for each file that they name.
  */
 export function allowReferences(
   patterns: readonly string[] | undefined,
@@ -42,11 +42,11 @@ export function allowReferences(
     isAllowed(reference) && !isOwn(reference) && (opened === undefined || mayRead(opened, reference));
 }
 
-/** Files among the words of a command: `exec:cat /etc/app/token`, `exec:get --from=/etc/app/token`. */
+/** Files among the arguments of a command: `exec:cat /etc/app/token`, `exec:get --from=/etc/app/token`. */
 function filesOfCommand(reference: string): readonly string[] {
   if (!isCommand(reference)) return [];
   const paths = wordsOfCommand(reference).flatMap((word) => /^(?:[^/]*[=@])?(\/.*)$/.exec(word)?.[1] ?? []);
-  // A folder would close everything in it.
+  // A folder would reserve everything in it.
   return paths.filter((path) => !isFolder(path));
 }
 
@@ -66,7 +66,7 @@ function wordsOfCommand(reference: string): readonly string[] {
   }
 }
 
-/** The path of a `file:` reference, and nothing of others. */
+/** The path of a `file:` reference; empty for others. */
 function pathOf(reference: string): readonly string[] {
   return reference.startsWith('file:') ? [reference.slice('file:'.length)] : [];
 }
@@ -89,7 +89,7 @@ function bothPaths(path: string): readonly string[] {
   return [resolve(path), realPath(resolve(path))];
 }
 
-/** For an absent file its folder counts: the file may exist when the reference is resolved. */
+/** Uses the folder of an absent file, which may exist when the reference is resolved. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -3,7 +3,7 @@
  * depend on the patterns.
  */
 export class Automaton {
-  /** By first byte, since a text that holds no pattern is hardly ever in another state. */
+  /** Transitions of the root by byte: text without patterns is almost always in this state. */
   readonly #fromRoot = new Int32Array(256);
   /** Children of a state form a list, at most one for each byte. */
   readonly #firstChild: Int32Array;
@@ -29,7 +29,7 @@ export class Automaton {
     this.#linkFallbacks();
   }
 
-  /** How many of the bytes read last may begin a pattern. */
+  /** Number of the last read bytes that may begin a pattern. */
   depthOf(state: number): number {
     return this.#depth[state] ?? 0;
   }

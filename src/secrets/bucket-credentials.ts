@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../model/json.js';
 import { resolveSecrets, type SecretSources } from './reference.js';
 
-/** Credentials of an object store as heddle.yaml has them: references are read at each call. */
+/** Credentials of an object store from heddle.yaml; references are resolved at each call. */
 export async function readBucketCredentials(
   { accessKeyId, secretAccessKey }: { readonly accessKeyId: Json; readonly secretAccessKey: Json },
   sources: SecretSources,

@@ -13,7 +13,7 @@ export function encrypt(key: Key, plain: Uint8Array, context: Uint8Array): Uint8
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** @throws Error when a bit differs, of the data or of the context it was encrypted for. */
+/** @throws Error if the data was altered, or was encrypted for another context. */
 export function decrypt(key: Key, sealed: Uint8Array, context: Uint8Array): Uint8Array {
   if (sealed.length < nonceBytes + tagBytes) throw new Error('too short to be encrypted data');
   const decipher = createDecipheriv(algorithm, key.secret, sealed.subarray(0, nonceBytes), {

@@ -14,9 +14,9 @@ import { formatPayloads, parsePayloads } from './payload-json.js';
 
 export interface CodecServerOptions {
   readonly keyRing: KeyRing;
-  /** Loopback unless given. Anywhere else put TLS before it: it answers in plaintext. */
+  /** Default: loopback. For any other address, use a TLS proxy: responses are plaintext. */
   readonly host?: string;
-  /** 0 for a free one. */
+  /** 0 for any free port. */
   readonly port: number;
   /** Origins of web pages that may call, such as `http://127.0.0.1:8233`. Other tools send no origin. */
   readonly origins: readonly string[];
@@ -25,14 +25,14 @@ export interface CodecServerOptions {
    * set headers. Without a token, everyone who reaches the port can decrypt.
    */
   readonly token?: string;
-  /** Names, with their ports, under which callers reach it besides its own address and `localhost`: those of a proxy. */
+  /** Further host names, with ports, under which callers reach it, such as those of a proxy. */
   readonly hosts?: readonly string[];
   /** Requests must name one of these in `X-Namespace`, as the Web UI and the Temporal CLI do. */
   readonly namespaces: readonly string[];
 }
 
 export interface CodecServer {
-  /** What users give the Web UI and `--codec-endpoint`; it holds the token, so it is a secret. */
+  /** The URL for the Web UI and `--codec-endpoint`. It contains the token, so it is secret. */
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface CodecServer {
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /**
- * Encrypts and decrypts payloads for Temporal's Web UI and CLI. Logs no requests: paths can hold the token.
+ * Encrypts and decrypts payloads for Temporal's Web UI and CLI. Does not log requests: paths may contain the token.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { host = '127.0.0.1', port, token, keyRing, hosts = [] } = options;
@@ -78,7 +78,7 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     const isExpected =
       error instanceof HTTPException || error instanceof KeyError || error instanceof PayloadRefusedError;
     const status = error instanceof HTTPException ? error.status : isExpected ? 400 : 500;
-    // The rest of the request is not read.
+    // The rest of the request remains unread.
     call.header('Connection', 'close');
     return call.json({ error: isExpected ? error.message : 'the codec server failed' }, status);
   });
@@ -110,18 +110,18 @@ function refusal(status: 400 | 401 | 403 | 404 | 405 | 413 | 415, message: strin
   return new HTTPException(status, { message });
 }
 
-/** A page under a host name of its own that resolves to this address (DNS rebinding) sends that name. */
+/** Protects against DNS rebinding: a page whose host name resolves to this address sends its own name. */
 function checkHost(call: Context, known: readonly string[]): void {
   const host = call.req.header('host')?.toLowerCase() ?? '';
   if (!known.some((name) => name.toLowerCase() === host))
-    throw refusal(403, 'the codec server is not known by this host name; list it in its configuration');
+    throw refusal(403, 'unknown host name; add it to the configuration of the codec server');
 }
 
-/** All namespaces of an installation share its keys, so the namespace decides about access. */
+/** All namespaces of an installation share its keys, so access is limited by namespace. */
 function checkNamespace(call: Context, served: readonly string[]): void {
   const namespace = call.req.header('x-namespace');
   if (namespace === undefined || namespace === '')
-    throw refusal(400, 'the header X-Namespace is missing: it names the namespace of the payloads');
+    throw refusal(400, 'the header X-Namespace with the namespace of the payloads is missing');
   if (!served.includes(namespace))
     throw refusal(
       403,
@@ -137,7 +137,7 @@ function wrapMessages(payloads: readonly Payload[]): Payload[] {
   }
 }
 
-/** Plaintext passes unchanged: a plaintext envelope is no message of Heddle. */
+/** Plaintext passes unchanged: a plaintext envelope is not a message of Heddle. */
 async function decodeMessages(codec: EncryptionCodec, payloads: readonly Payload[]): Promise<Payload[]> {
   const decoded = await codec.decode([...payloads]);
   return decoded.map((payload, index) => (payload === payloads[index] ? payload : unwrapMessage(payload)));
@@ -149,14 +149,14 @@ function allowOrigin(call: Context, origins: readonly string[]): void {
   const origin = call.req.header('origin');
   if (origin === undefined) return;
   if (!origins.includes(origin))
-    throw refusal(403, 'this origin may not use the codec server; list it in its configuration');
+    throw refusal(403, 'this origin is not allowed; add it to the configuration of the codec server');
   call.header('Access-Control-Allow-Origin', origin);
   call.header('Access-Control-Allow-Methods', 'POST');
   call.header(
     'Access-Control-Allow-Headers',
     'Content-Type, X-Namespace, Authorization, Authorization-Extras',
   );
-  // The Web UI can send cookies, for a proxy in between; browsers refuse responses without this header.
+  // The Web UI may send cookies, for a proxy; browsers then refuse responses without this header.
   call.header('Access-Control-Allow-Credentials', 'true');
 }
 
@@ -169,7 +169,7 @@ function authorize(call: Context, token: string | undefined): void {
     if (!isToken(bearer, token) && !isToken(decode(parts.shift()), token))
       throw refusal(401, 'the token is missing or wrong');
   }
-  if (verb !== 'encode' && verb !== 'decode') throw refusal(404, 'there are /encode and /decode');
+  if (verb !== 'encode' && verb !== 'decode') throw refusal(404, 'use /encode or /decode');
 }
 
 /** Compares digests in constant time, which also hides the token's length. */

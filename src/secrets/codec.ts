@@ -10,34 +10,32 @@ import { isKeyId, type Key } from './key-document.js';
 import { KeyError, type KeyRing } from './keys.js';
 
 /**
- * What decoding does with a payload that is not encrypted.
- * - refuse: treats it like a payload that was tampered with.
- * - pass: returns it unchanged. For showing payloads to people, and while moving from plaintext to
- *   encryption.
+ * How decoding treats an unencrypted payload.
+ * - refuse: like a payload that was tampered with.
+ * - pass: returns it unchanged. For showing payloads to users, and for migrating from plaintext to encryption.
  */
 export type OnPlaintext = 'refuse' | 'pass';
 
 export interface EncryptionCodecOptions {
   readonly keyRing: KeyRing;
-  /** The namespace of payloads for which Temporal names none. */
+  /** The namespace of payloads for which Temporal reports none. */
   readonly namespace: string;
-  /** `refuse` unless given. */
+  /** Default: `refuse`. */
   readonly onPlaintext?: OnPlaintext;
   /**
    * How a payload is refused.
    * - throw: the default. For clients.
-   * - mark: for workers, where an error would make Temporal repeat the workflow task for ever. Decoding
-   *   returns a `Refusal` in place of the payload, also if its key is not in the ring, and labels each payload
-   *   with its key. Payloads for which Temporal names no workflow or activity are refused too.
+   * - mark: for workers, where an error would make Temporal retry the workflow task forever. Decoding returns a
+   *   `Refusal` instead of the payload, also if its key is not in the ring, and labels each payload with its key.
+   *   Payloads for which Temporal reports no workflow or activity are refused too.
    */
   readonly onRefused?: 'throw' | 'mark';
   /** Payloads belong to `namespace`, even if Temporal reports another: a replay always reports `default`. */
   readonly pinNamespace?: boolean;
   /**
-   * Workflow ids of the actions of schedules. A schedule encodes its input for this id, Temporal appends the
-   * time to the id of each workflow it starts, and each workflow reads the result of the one before
-   * (`lastResult`). So payloads of these workflows belong to the schedule; those of their activities belong
-   * to the single workflow.
+   * Workflow IDs of the actions of schedules. A schedule encodes its input for this ID, Temporal appends the time to the
+   * ID of each workflow that it starts, and each workflow reads the result of the previous one (`lastResult`). Payloads
+   * of these workflows therefore belong to the schedule; those of their activities belong to the single workflow.
    */
   readonly scheduledWorkflowIds?: readonly string[];
 }
@@ -50,9 +48,9 @@ export class PayloadRefusedError extends Error {
 }
 
 const plaintextRefused =
-  'A payload is not encrypted, and Heddle takes only encrypted ones here. ' +
+  'A payload is not encrypted, but Heddle accepts only encrypted payloads here. ' +
   "Send it with Heddle's client or its Temporal plugin, or through the codec server: " +
-  "'temporal … --codec-endpoint URL', and in the Web UI the codec server of its settings.";
+  "'temporal … --codec-endpoint URL', or in the Web UI the setting for the codec server.";
 
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 const encoding = Buffer.from('binary/encrypted');
@@ -119,18 +117,18 @@ export class EncryptionCodec implements PayloadCodec {
     }
   }
 
-  /** For the sender, who may have the wrong key, and the operator, who may not have brought the right one. */
+  /** Addresses both the sender, who may use the wrong key, and the operator, who may have to distribute the right one. */
   #unknownKey(id: string): string {
     const { source } = this.#options.keyRing;
     const current = this.#options.keyRing.current().id;
     return (
       `Payload key ${id} is not in ${source} of the worker on ${hostname()}. ` +
       `Encrypt with the key of the workers, ${current} ('heddle keys import', then 'heddle keys rotate --to ${current}'), ` +
-      `or bring ${id} to every worker ('heddle keys export', 'heddle keys import').`
+      `or copy ${id} to every worker ('heddle keys export', 'heddle keys import').`
     );
   }
 
-  /** Tells a worker's workflows the key of a payload. A sender cannot set these labels. */
+  /** Labels a payload with its key for a worker's workflows. A sender cannot set these labels. */
   #labelled(opened: Payload, sealed?: Payload, labels: NonNullable<Payload['metadata']> = {}): Payload {
     if (this.#options.onRefused !== 'mark' || (sealed === undefined && !opened.metadata)) return opened;
     const { [keyLabel]: _key, [unopenedLabel]: _unopened, ...metadata } = opened.metadata ?? {};
@@ -152,17 +150,17 @@ export class EncryptionCodec implements PayloadCodec {
     if (context === undefined) {
       if (this.#options.onRefused !== 'mark') return;
       throw new PayloadRefusedError(
-        'A payload was refused: Temporal did not say which workflow it belongs to.',
+        'A payload was refused: Temporal did not report which workflow it belongs to.',
       );
     }
     const binding = bindingIn(payload);
     if (binding.length === 0) {
-      // Only messages come from the codec server, each with an end of validity. Clients receive none.
+      // Only messages come from the codec server, each with an expiry time. Clients receive none.
       const isReceiver = this.#options.onRefused === 'mark' && context.type === 'workflow';
       if (isReceiver && isTemporaryEnvelope(opened)) return;
       throw new PayloadRefusedError(
-        'A payload was refused: it is bound to no workflow, so it is valid only as a ' +
-          'message to a workflow that the codec server encrypted.',
+        'A payload was refused: it is not bound to a workflow, so it is valid only as a ' +
+          'message that the codec server encrypted for a workflow.',
       );
     }
     const owners = [context, this.#scheduleOf(context)].filter((owner) => owner !== undefined);
@@ -172,8 +170,8 @@ export class EncryptionCodec implements PayloadCodec {
         ? `workflow '${context.workflowId}'`
         : `activity '${context.activityId ?? ''}' of workflow '${context.workflowId ?? ''}'`;
     const hint = scheduleTime.test(context.workflowId ?? '')
-      ? ' If a schedule starts this workflow, name the id in the ' +
-        'schedule in scheduledWorkflowIds of the Heddle plugin.'
+      ? ' If a schedule starts this workflow, add the workflow ID of the schedule ' +
+        'to scheduledWorkflowIds of the Heddle plugin.'
       : '';
     throw new PayloadRefusedError(`A payload was refused: it was not written for ${owner}.${hint}`);
   }
@@ -189,7 +187,7 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
-/** What Temporal appends to the workflow id in a schedule. */
+/** The suffix that Temporal appends to the workflow ID of a schedule. */
 const scheduleTime = /-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 export interface Sealing {
@@ -207,7 +205,7 @@ export function sealPayload(payload: Payload, { key, namespace, binding }: Seali
   };
 }
 
-/** The binding that an encrypted payload states; authentic once the payload is decrypted. */
+/** The binding that an encrypted payload declares; authenticated when the payload is decrypted. */
 export function bindingIn({ metadata }: Payload): Uint8Array {
   return metadata?.[bindingField] ?? unbound;
 }
@@ -219,14 +217,14 @@ function openPayload(payload: Payload, key: Key, namespace: string): Payload {
   } catch (cause) {
     throw new PayloadRefusedError(
       `A payload with key ${key.id} does not decrypt for namespace '${namespace}': ` +
-        'it was altered, or written for another namespace. Check that namespace and codec server are those that it ' +
-        'was written with.',
+        'it was altered, or encrypted for another namespace. Use the namespace and the codec server that it ' +
+        'was encrypted with.',
       { cause },
     );
   }
 }
 
-/** A digest, so that a decoder that does not know the owner can authenticate the payload all the same. */
+/** A digest, so that a decoder that does not know the owner can still authenticate the payload. */
 function bindingOf(context: SerializationContext): Buffer {
   const { workflowId = null } = context;
   const owner = context.type === 'workflow' ? [workflowId] : [workflowId, context.activityId ?? null];
@@ -264,7 +262,7 @@ function textOf(bytes: Uint8Array | null | undefined): string {
   return bytes == null ? '' : Buffer.from(bytes).toString('utf8');
 }
 
-/** Turns a throw into a rejection, as Temporal expects of a codec. */
+/** Converts an exception to a rejection, as Temporal expects of a codec. */
 function settle<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => {
     resolve(work());

@@ -3,11 +3,11 @@ import { secretCommandEnvironment } from '../config/child-environment.js';
 
 interface CommandEnvironment {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** For a user's command: the variables of the environment that heddle.yaml grants it. */
+  /** For a user's command: the environment variables that heddle.yaml grants it. */
   readonly granted?: readonly string[] | undefined;
 }
 
-/** Of one reading of a secret. */
+/** Limits of reading one secret. */
 export interface ReadLimits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -16,8 +16,8 @@ export interface ReadLimits {
 const outputLimit = 64 * 1024;
 
 /**
- * Runs a program without a shell and returns its standard output. Errors hold neither output nor arguments,
- * which may be secret. The deadline kills the process group, because children may keep the output open.
+ * Runs a program without a shell and returns its standard output. Errors contain neither output nor arguments, which
+ * may be secret. The timeout kills the process group, because child processes may keep the output open.
  */
 export function runForOutput(
   [program = '', ...args]: readonly string[],
@@ -48,7 +48,7 @@ export function runForOutput(
     if (signal?.aborted === true) abort();
     child.stdout.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > outputLimit) stop(`gave more than ${outputLimit} bytes`);
+      if (size > outputLimit) stop(`wrote more than ${outputLimit} bytes`);
       else chunks.push(chunk);
     });
     child.once('error', (error) =>
@@ -72,7 +72,7 @@ function killGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    // It ended in the same moment.
+    // It ended concurrently.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

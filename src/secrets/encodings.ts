@@ -26,7 +26,7 @@ export function formsOf(secret: string): readonly string[] {
   ];
 }
 
-/** Only the base64 digits that depend on the secret alone, whatever precedes and follows it. */
+/** The Base64 digits that depend only on the secret, not on preceding and following bytes. */
 function base64At(bytes: Buffer, offset: number): string {
   const digits = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')
@@ -36,7 +36,7 @@ function base64At(bytes: Buffer, offset: number): string {
   return digits.slice(first, last);
 }
 
-/** Tools indent keys or put marks before each line. Lines like `-----BEGIN` are no secret. */
+/** Single lines, because tools indent or prefix the lines of keys. Lines like `-----BEGIN` are not secret. */
 function linesOf(secret: string): readonly string[] {
   const lines = secret.split(/\r?\n/);
   return lines.length < 2

@@ -1,7 +1,7 @@
 import { DefaultFailureConverter } from '@temporalio/common';
 import { unreadHistory } from '../model/unread-history.js';
 
-/** Stands for the message of a failure where it is not decrypted. */
+/** Placeholder for the encrypted message of a failure. */
 export const encryptedMessage = 'see encodedAttributes';
 
 class EncodingFailureConverter extends DefaultFailureConverter {
@@ -14,8 +14,8 @@ class EncodingFailureConverter extends DefaultFailureConverter {
   override errorToFailure(
     ...[error, ...rest]: Parameters<DefaultFailureConverter['errorToFailure']>
   ): ReturnType<DefaultFailureConverter['errorToFailure']> {
-    // This message holds no secret, and clients read only plaintext of a failed query.
-    // Between threads an error loses its class.
+    // This message is not secret, and clients read only the plaintext of a failed query. It is recognised by its message,
+    // because an error loses its class between threads.
     return error instanceof Error && error.message === unreadHistory.message
       ? this.#readable.errorToFailure(error, ...rest)
       : withPlainWords(super.errorToFailure(error, ...rest));
@@ -30,7 +30,7 @@ class EncodingFailureConverter extends DefaultFailureConverter {
 }
 
 /**
- * The Web UI shows the plain message in its rows, and the decrypted one below `encodedAttributes`. The type of a failure
+ * The Web UI shows the plain message in its rows, and the decrypted one under `encodedAttributes`. The type of a failure
  * is not encrypted.
  */
 function withPlainWords(failure: Failure): Failure {
@@ -42,7 +42,7 @@ function withPlainWords(failure: Failure): Failure {
 
 type Failure = ReturnType<DefaultFailureConverter['errorToFailure']>;
 
-/** Stack traces name files of Heddle and of packages, not the folder that they are installed in. */
+/** Removes installation folders from stack traces, so that they name only files of Heddle and packages. */
 function withoutBuildPaths(stack: string): string {
   return stack
     .replaceAll(/(?<=[\s(])(?:file:\/\/)?\/[^\s()]*\/node_modules\//g, 'node_modules/')

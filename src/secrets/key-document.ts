@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 
-/** A key that encrypts payloads. Its bytes show in no log and no dump: KeyObject keeps them to itself. */
+/** A key that encrypts payloads. KeyObject hides its bytes from logs and dumps. */
 export interface Key {
   readonly id: string;
   /** RFC 3339. */
@@ -8,16 +8,16 @@ export interface Key {
   readonly secret: KeyObject;
 }
 
-/** All keys that can decrypt, and which of them encrypts. */
+/** All keys that decrypt, and the one that encrypts. */
 export interface KeyDocument {
   readonly current: string;
   readonly keys: readonly Key[];
 }
 
-/** A key ring that is absent, unreadable, malformed, too open or lacks a key. The message says what to do. */
+/** A key ring that is absent, unreadable, malformed, accessible to others, or lacks a key. The message names the remedy. */
 export class KeyError extends Error {
   override readonly name = 'KeyError';
-  /** What was given as keys, or as the id of one, is wrong. */
+  /** Whether the given keys, or the given key ID, are invalid. */
   readonly invalid: boolean;
 
   constructor(
@@ -44,7 +44,7 @@ export function generateKey(): Key {
   };
 }
 
-/** One line of JSON: the form of the file, of an export and of keys given as text. */
+/** One line of JSON: the format of the file, of exports and of HEDDLE_KEYS. */
 export function formatKeys(document: KeyDocument): string {
   const keys = document.keys.map(({ id, createdAt, secret }) => ({
     id,
@@ -58,31 +58,31 @@ export function formatKeys(document: KeyDocument): string {
 export function parseKeys(text: string, source: string): KeyDocument {
   const fault = (what: string): KeyError =>
     new KeyError(
-      `${source}: ${what}. Expected is what 'heddle keys export' prints: {"version":1,"current":ID,"keys":[{"id","createdAt","key"}]}`,
+      `${source}: ${what}. Expected the output of 'heddle keys export': {"version":1,"current":ID,"keys":[{"id","createdAt","key"}]}`,
       { invalid: true },
     );
   const document = parseJson(text);
   if (!isRecord(document)) throw fault('is not a JSON object');
-  if (document.version !== 1) throw fault('has an unknown version; it may come from a newer Heddle');
-  if (!Array.isArray(document.keys) || document.keys.length === 0) throw fault('holds no keys');
+  if (document.version !== 1) throw fault('has an unknown version; it may be from a newer version of Heddle');
+  if (!Array.isArray(document.keys) || document.keys.length === 0) throw fault('contains no keys');
   const keys = document.keys.map((entry: unknown, index) => parseKey(entry, `keys[${index}]`, fault));
   const ids = new Set(keys.map((key) => key.id));
-  if (ids.size < keys.length) throw fault('has two keys with the same id');
+  if (ids.size < keys.length) throw fault('contains two keys with the same ID');
   const { current } = document;
   if (typeof current !== 'string' || !ids.has(current))
-    throw fault('names a current key that is not among its keys');
+    throw fault('names a current key that it does not contain');
   return { current, keys };
 }
 
-/** Merges two rings; `current` stays. @throws KeyError if one id stands for different keys. */
+/** Merges two rings; keeps `current`. @throws KeyError if they contain different keys with the same ID. */
 export function mergeKeys(own: KeyDocument, added: KeyDocument, source: string): KeyDocument {
   const known = new Map(own.keys.map((key) => [key.id, key]));
   const fresh = added.keys.filter((key) => {
     const same = known.get(key.id);
     if (same !== undefined && !same.secret.equals(key.secret)) {
       throw new KeyError(
-        `${source}: key ${key.id} differs from the key of that id which is already there. Nothing was imported. ` +
-          'One of the two rings is not of this installation: keep them in separate data folders.',
+        `${source}: key ${key.id} differs from the existing key with the same ID. Nothing was imported. ` +
+          'One of the two rings belongs to another installation: keep them in separate data folders.',
         { invalid: true },
       );
     }
@@ -95,7 +95,7 @@ function parseKey(entry: unknown, place: string, fault: (what: string) => KeyErr
   if (!isRecord(entry)) throw fault(`${place} is not an object`);
   const { id, createdAt, key } = entry;
   if (typeof id !== 'string' || !isKeyId(id))
-    throw fault(`${place}.id is not an id of a-z, 0-9 and -, at most 32 characters`);
+    throw fault(`${place}.id is not a valid ID: use a-z, 0-9 and -, at most 32 characters`);
   if (typeof createdAt !== 'string' || Number.isNaN(Date.parse(createdAt)))
     throw fault(`${place}.createdAt is not a date (RFC 3339)`);
   const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : Buffer.alloc(0);
@@ -108,7 +108,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The parser's message would quote the text, which may hold keys.
+    return undefined; // The parser's message would quote the text, which may contain keys.
   }
 }
 

@@ -18,7 +18,7 @@ import { makeFolder } from '../schema/make-folder.js';
 import { wordsForWriteError } from '../schema/read-text.js';
 import { formatKeys, KeyError, parseKeys, type KeyDocument } from './key-document.js';
 
-/** A document as it was read, and a stamp that differs once the file was replaced. */
+/** A document as read from the folder, and a stamp that changes when the file is replaced. */
 export interface StoredKeys {
   readonly document: KeyDocument;
   readonly stamp: string;
@@ -30,7 +30,7 @@ const lockPollMs = 20;
 
 /**
  * Reads the key ring of a folder; undefined if there is none.
- * @throws KeyError if folder or file are accessible to others, or the file is malformed.
+ * @throws KeyError if the folder or file is accessible to other users, or the file is malformed.
  */
 export function readKeyFolder(folder: string): StoredKeys | undefined {
   const file = keyFile(folder);
@@ -49,7 +49,7 @@ export function keyFolderStamp(folder: string): string | undefined {
   return stat === undefined ? undefined : stampOf(stat);
 }
 
-/** Writes a first ring. If several processes try, one succeeds and the others get false. */
+/** Writes the first ring. If several processes try, one succeeds and the others get false. */
 export function createKeyFolder(folder: string, document: KeyDocument): boolean {
   const temporary = writeFirst(folder, document);
   try {
@@ -72,14 +72,14 @@ function writeFirst(folder: string, document: KeyDocument): string {
   } catch (error) {
     if (error instanceof KeyError) throw error;
     throw new KeyError(
-      `keys cannot be written into ${folder}: ${wordsForWriteError(error)}. Name another one with keyFolder in heddle.yaml, or with HEDDLE_DATA_FOLDER`,
+      `keys cannot be written to ${folder}: ${wordsForWriteError(error)}. Specify another folder with keys.folder in heddle.yaml, or with HEDDLE_DATA_FOLDER`,
       { invalid: true, cause: error },
     );
   }
 }
 
 /**
- * Replaces a ring atomically under a lock. @throws KeyError if there is none, or the lock is held for 10 s.
+ * Replaces a ring atomically, under a lock. @throws KeyError if there is none, or if the lock is held for 10 s.
  */
 export async function updateKeyFolder(
   folder: string,
@@ -90,7 +90,7 @@ export async function updateKeyFolder(
     const stored = readKeyFolder(folder);
     if (stored === undefined)
       throw new KeyError(
-        `${folder} holds no keys. Bring those in use with 'heddle keys import', or make the first one of a new server with 'heddle keys create'.`,
+        `${folder} contains no keys. Import the keys in use with 'heddle keys import', or create the first key of a new server with 'heddle keys create'.`,
       );
     const changed = change(stored.document);
     const temporary = writeTemporary(folder, changed);
@@ -111,11 +111,11 @@ function stampOf(stat: BigIntStats): string {
 }
 
 function refuseOpenModes(path: string, stat: BigIntStats, wanted: string): void {
-  // Windows has no such modes.
+  // Windows does not have these modes.
   if (process.platform === 'win32' || (stat.mode & 0o077n) === 0n) return;
   const mode = (stat.mode & 0o777n).toString(8).padStart(3, '0');
   throw new KeyError(
-    `${path} has mode ${mode}: others on this machine can get at the keys. Run 'chmod ${wanted} "${path}"' and think of rotating them.`,
+    `${path} has mode ${mode}: other users of this machine can read the keys. Run 'chmod ${wanted} "${path}"' and consider rotating the keys.`,
     { invalid: true },
   );
 }
@@ -142,14 +142,14 @@ async function lockFolder(folder: string): Promise<HeldLock> {
     const lock = await takeLock(file, { isStale: endedLongAgo(file) }).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw error;
       throw new KeyError(
-        `${folder} does not exist. Bring the keys in use with 'heddle keys import', or make the first one of a new server with 'heddle keys create'.`,
+        `${folder} does not exist. Import the keys in use with 'heddle keys import', or create the first key of a new server with 'heddle keys create'.`,
         { cause: error },
       );
     });
     if (isHeld(lock)) return lock;
     if (Date.now() > deadline)
       throw new KeyError(
-        `${file} is held by process ${lock.owner.pid} for more than ${lockWaitMs / 1000} s. Wait for it, or end it, and try again.`,
+        `${file} has been held by process ${lock.owner.pid} for more than ${lockWaitMs / 1000} s. Wait for the process or end it, and try again.`,
       );
     await sleep(lockPollMs);
   }

@@ -21,74 +21,74 @@ export { KeyError, type Key } from './key-document.js';
 export interface KeyRing {
   /** The key to encrypt with. */
   current(): Key;
-  /** @throws KeyError naming the id and the way to get the key. */
+  /** @throws KeyError naming the ID and how to get the key. */
   find(id: string): Key;
   list(): readonly KeySummary[];
-  /** The path of the folder, or what names the text. */
+  /** The path of the folder, or the source of the text. */
   readonly source: string;
 }
 
-/** A key as it may be shown. */
+/** A key without its secret. */
 interface KeySummary {
   readonly id: string;
   /** RFC 3339. */
   readonly createdAt: string;
-  /** Encrypts; all others only decrypt. */
+  /** Whether it encrypts; all others only decrypt. */
   readonly current: boolean;
 }
 
 export interface KeyFolderOptions {
   readonly folder: string;
   /**
-   * Creates a first key if there is none. Only for a Temporal server of our own: on a shared server a new key
-   * could read nothing.
+   * Creates the first key if there is none. Only for Heddle's own Temporal server: on a shared server a new key could
+   * not decrypt anything.
    */
   readonly create: boolean;
-  /** How long the current key is used before the folder is checked again, in ms. */
+  /** Interval of checks of the folder for a new current key, in ms. */
   readonly recheckMs?: number;
 }
 
 /** There is no key ring yet. */
 export class NoKeysError extends KeyError {}
 
-/** Opens a ring that follows its folder: it sees keys that are added or rotated while it is in use. */
+/** Opens a ring that follows changes of its folder, such as added and rotated keys. */
 export function openKeyRing({ folder, create, recheckMs = 30_000 }: KeyFolderOptions): KeyRing {
   const stored = readKeyFolder(folder) ?? (create ? createRing(folder) : undefined);
   if (stored === undefined) {
     throw new NoKeysError(
-      `${folder} holds no keys, and payloads on this Temporal server are encrypted. ` +
-        "Bring the keys of its workers: 'heddle keys export' on the machine of a worker, 'heddle keys import' here. " +
-        "Only if Heddle has never run on this server, make the first key with 'heddle keys create'.",
+      `${folder} contains no keys, but payloads on this Temporal server are encrypted. ` +
+        "Copy the keys of its workers: 'heddle keys export' on the machine of a worker, 'heddle keys import' here. " +
+        "Only if Heddle has never run on this server, create the first key with 'heddle keys create'.",
     );
   }
   return new FolderKeyRing(folder, stored, recheckMs);
 }
 
 /**
- * A ring from text, as `heddle keys export` prints it: for keys handed over by a secret store.
+ * A ring from text, as `heddle keys export` prints it: for keys from a secret store.
  * @param source names the text in errors, for example the environment variable.
  */
 export function parseKeyRing(text: string, source: string): KeyRing {
   return new TextKeyRing(parseKeys(text, source), source);
 }
 
-/** Makes a ring with one key. @throws KeyError when there is one already. */
+/** Creates a ring with one key. @throws KeyError if there is one already. */
 export function createKeys(folder: string): KeyRing {
   const key = generateKey();
   if (!createKeyFolder(folder, { current: key.id, keys: [key] })) {
-    throw new KeyError(`${folder} holds keys already. Use 'heddle keys rotate' for a new one.`);
+    throw new KeyError(`${folder} already contains keys. Use 'heddle keys rotate' to create a new one.`);
   }
   return openKeyRing({ folder, create: false });
 }
 
-/** Adds a key that only decrypts, to distribute it before a worker encrypts with it. Returns its id. */
+/** Adds a key that only decrypts, for distribution before a worker encrypts with it. Returns its ID. */
 export async function addKey(folder: string): Promise<string> {
   const key = generateKey();
   await updateKeyFolder(folder, (document) => ({ ...document, keys: [...document.keys, key] }));
   return key.id;
 }
 
-/** Encrypts with a key of the ring from now on. */
+/** Makes a key of the ring the current one. */
 export async function useKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
     if (!document.keys.some((key) => key.id === id))
@@ -97,38 +97,39 @@ export async function useKey(folder: string, id: string): Promise<void> {
   });
 }
 
-/** Encrypts with a new key from now on; the older ones stay for decoding. Returns its id. */
+/** Adds a new key and makes it the current one; older keys still decrypt. Returns its ID. */
 export async function rotateKeys(folder: string): Promise<string> {
   const key = generateKey();
   await updateKeyFolder(folder, (document) => ({ current: key.id, keys: [...document.keys, key] }));
   return key.id;
 }
 
-/** Removes a key: what it encrypted cannot be read any more. @throws KeyError for the current key, or one that is not there. */
+/** Removes a key: payloads encrypted with it become unreadable. @throws KeyError for the current key, or an unknown one. */
 export async function removeKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
     if (!document.keys.some((key) => key.id === id))
       throw new KeyError(unknownKey(id, folder), { invalid: true });
     if (document.current === id)
-      throw new KeyError(`key ${id} encrypts. Use 'heddle keys rotate' for another one first.`, {
-        invalid: true,
-      });
+      throw new KeyError(
+        `key ${id} is the current key. Make another one current first, with 'heddle keys rotate'.`,
+        { invalid: true },
+      );
     return { ...document, keys: document.keys.filter((key) => key.id !== id) };
   });
 }
 
 /**
- * The whole ring as one line of JSON. It decrypts every payload: store it with mode 0600, show it nowhere.
+ * The whole ring as one line of JSON. It decrypts every payload: store it with mode 0600, and never show it.
  */
 export function exportKeys(folder: string): string {
   const stored = readKeyFolder(folder);
-  if (stored === undefined) throw new KeyError(`${folder} holds no keys to export.`);
+  if (stored === undefined) throw new KeyError(`${folder} contains no keys to export.`);
   return formatKeys(stored.document);
 }
 
 /**
- * Adds exported keys. An existing current key stays; a new ring takes over the exported one. @returns new
- * ids.
+ * Adds exported keys. An existing ring keeps its current key; a new ring uses the exported one. @returns the IDs of new
+ * keys.
  */
 export async function importKeys(folder: string, text: string, source: string): Promise<readonly string[]> {
   const added = parseKeys(text, source);
@@ -203,7 +204,7 @@ class FolderKeyRing implements KeyRing {
     return this.#ring.list();
   }
 
-  /** A deleted folder changes nothing: the keys in memory remain in use. */
+  /** If the folder was deleted, the keys in memory remain in use. */
   #refresh(): void {
     this.#checkedAt = Date.now();
     if (keyFolderStamp(this.#folder) === this.#stamp) return;
@@ -221,5 +222,5 @@ function createRing(folder: string): StoredKeys | undefined {
 }
 
 function unknownKey(id: string, source: string): string {
-  return `Payload key ${id} is not in ${source}. Get it from a machine that has it: 'heddle keys export' there, 'heddle keys import' here.`;
+  return `Payload key ${id} is not in ${source}. Copy it from a machine that has it: 'heddle keys export' there, 'heddle keys import' here.`;
 }

@@ -4,8 +4,8 @@ import { isEnvelope, validMs, type Envelope } from '../model/messages/envelope.j
 import type { Seal } from '../model/messages/seal.js';
 
 /**
- * Wraps the one argument of a message in an envelope of limited validity, which a workflow takes once. An envelope keeps
- * its purpose and arguments, and the receiver that it names.
+ * Wraps the single argument of a message in an envelope of limited validity, which a workflow accepts once. An existing
+ * envelope keeps its purpose, arguments and receiver.
  * @param now ms since the epoch.
  * @throws TypeError for a payload that is not JSON.
  */
@@ -18,7 +18,7 @@ export function wrapMessage(payload: Payload, now: number): Payload {
   return jsonPayload(envelope);
 }
 
-/** Unwraps an envelope with one argument, for people. Any other payload stays unchanged. */
+/** Unwraps an envelope with one argument, for users. Returns any other payload unchanged. */
 export function unwrapMessage(payload: Payload): Payload {
   if (encodingOf(payload) !== 'json/plain') return payload;
   let value: unknown;
@@ -27,7 +27,7 @@ export function unwrapMessage(payload: Payload): Payload {
   } catch {
     return payload;
   }
-  // An argument that looks like an envelope itself would be ambiguous.
+  // An argument that is itself an envelope would be ambiguous.
   if (!isEnvelope(value) || value.args.length !== 1 || isEnvelope(value.args[0])) return payload;
   return jsonPayload(value.args[0]);
 }
@@ -35,7 +35,7 @@ export function unwrapMessage(payload: Payload): Payload {
 function readJson(payload: Payload): unknown {
   const encoding = encodingOf(payload);
   if (encoding === 'binary/null') return null;
-  const refused = `only messages in JSON can be encrypted, not in the encoding '${encoding}'`;
+  const refused = `only JSON messages can be encrypted; the encoding is '${encoding}'`;
   if (encoding !== 'json/plain') throw new TypeError(refused);
   try {
     return JSON.parse(Buffer.from(payload.data ?? []).toString('utf8'));

@@ -17,7 +17,7 @@ export function parsePayloads(body: unknown): Payload[] {
   return payloads.map((payload: unknown, index) => parsePayload(payload, `payloads[${index}]`));
 }
 
-/** Both fields are always there: the Web UI takes for a payload only what has both. */
+/** Always writes both fields, because the Web UI recognises payloads by both. */
 export function formatPayloads(payloads: readonly Payload[]): { readonly payloads: readonly PayloadJson[] } {
   return {
     payloads: payloads.map(({ metadata, data }) => ({

@@ -1,16 +1,16 @@
 import { Automaton } from './automaton.js';
 import { formsOf } from './encodings.js';
 
-/** Takes known secrets out of what people or files get to see. */
+/** Removes known secrets from output to users and files. */
 export interface Redactor {
   redact(text: string): string;
-  /** For output that comes in pieces: a secret that is split between two of them is found too. */
+  /** For output in chunks: also finds secrets that are split between chunks. */
   stream(): RedactingStream;
-  /** Secrets that are not looked for, by their place in the list, and why. */
+  /** Secrets that are not redacted, by index, and the reasons. */
   readonly skipped: readonly { readonly index: number; readonly reason: string }[];
 }
 
-/** Emits what can no longer be part of a secret, and holds back the rest. Binary data passes unchanged. */
+/** Emits bytes that can no longer be part of a secret, and holds back the rest. Binary data passes unchanged. */
 interface RedactingStream {
   push(chunk: Uint8Array): Buffer;
   /** Returns the bytes held back; called after the last chunk. */
@@ -24,8 +24,8 @@ const placeholder = Buffer.from('(secret)');
 const shortest = 6;
 
 /**
- * Makes a redactor for these secrets in all their forms (see `formsOf`). Overlapping occurrences become one
- * placeholder. Time is linear in the text.
+ * Creates a redactor for secrets in all their forms (see `formsOf`). Overlapping occurrences become one placeholder.
+ * Takes linear time in the length of the text.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const skipped = secrets.flatMap((secret, index) =>
@@ -34,7 +34,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
       : [
           {
             index,
-            reason: `it has fewer than ${shortest} characters, and taking those out everywhere would garble the output`,
+            reason: `it has fewer than ${shortest} characters, and redacting it everywhere would garble the output`,
           },
         ],
   );
@@ -46,10 +46,10 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   return { redact: (text) => redactText(text, automaton), stream: () => new HeldStream(automaton), skipped };
 }
 
-/** Redactors kept by {@link createRedactors}. */
+/** Maximum number of redactors cached by {@link createRedactors}. */
 const keptRedactors = 50;
 
-/** Makes redactors, and keeps those used last: tasks of one account share their secrets. */
+/** Creates redactors, and caches the most recently used: tasks of one account share their secrets. */
 export function createRedactors(): (secrets: readonly string[]) => Redactor {
   const kept = new Map<string, Redactor>();
   return (secrets) => {
@@ -62,7 +62,7 @@ export function createRedactors(): (secrets: readonly string[]) => Redactor {
   };
 }
 
-/** Half of a surrogate pair has no UTF-8 form and is part of no secret: it passes as it is. */
+/** An unpaired surrogate has no UTF-8 form and cannot be part of a secret: it passes unchanged. */
 function redactText(text: string, automaton: Automaton): string {
   return text
     .split(/(\p{Surrogate})/u)
@@ -74,7 +74,7 @@ function redactText(text: string, automaton: Automaton): string {
     .join('');
 }
 
-/** A stretch that secrets cover; positions count the bytes of the whole stream. */
+/** A range that secrets cover, in byte positions of the whole stream. */
 interface Run {
   from: number;
   to: number;
@@ -87,7 +87,7 @@ class HeldStream implements RedactingStream {
   #state = 0;
   #read = 0;
   #shown = 0;
-  /** What secrets cover of the bytes that are not shown yet, in order. */
+  /** Ranges that secrets cover in the bytes that are not yet shown, in order. */
   #runs: Run[] = [];
 
   constructor(automaton: Automaton) {
@@ -107,12 +107,12 @@ class HeldStream implements RedactingStream {
     this.#searchSteps += steps;
     const settled = this.#read - this.#automaton.depthOf(state);
     const last = this.#runs.at(-1);
-    // Covered bytes are hidden however open occurrences continue, so they need not wait.
+    // Covered bytes are hidden in any case, so they can be processed at once.
     const isCovered = last !== undefined && last.to === this.#read && last.from <= settled;
     const limit = isCovered ? this.#read : Math.max(settled, this.#shown);
     const isUnchanged = this.#held.length === 0 && this.#runs.length === 0 && limit === this.#read;
     if (!isUnchanged) this.#held.append(chunk);
-    // Most output holds no secret: a copy of all of it would be memory that only the collector gives back.
+    // Most output contains no secret: copying all of it would create garbage.
     if (isUnchanged) this.#shown = limit;
     return isUnchanged ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : this.#show(limit);
   }
@@ -121,7 +121,7 @@ class HeldStream implements RedactingStream {
     return this.#show(this.#read);
   }
 
-  /** Joins the runs that it overlaps. Runs are covered in the order of their ends. */
+  /** Adds a range and joins the ranges that it overlaps. Ranges are added in the order of their ends. */
   #cover(start: number, to: number): void {
     let from = start;
     for (let last = this.#runs.at(-1); last !== undefined && last.to > from; last = this.#runs.at(-1)) {
@@ -137,7 +137,7 @@ class HeldStream implements RedactingStream {
     for (const run of this.#runs) {
       if (run.from >= limit) break;
       if (run.from > this.#shown) parts.push(this.#held.take(run.from - this.#shown));
-      // One that began in an earlier piece has its placeholder.
+      // A range that began in an earlier chunk already has its placeholder.
       if (run.from >= this.#shown) parts.push(placeholder);
       const to = Math.min(run.to, limit);
       this.#held.take(to - Math.max(run.from, this.#shown));
@@ -151,7 +151,7 @@ class HeldStream implements RedactingStream {
   }
 }
 
-/** Bytes that wait. Appending and taking cost as much as the bytes concerned, however many wait. */
+/** A buffer of held bytes. Appending and taking take linear time in the bytes concerned, not in those held. */
 class HeldBytes {
   copied = 0;
   #bytes = Buffer.alloc(0);

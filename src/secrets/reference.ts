@@ -6,19 +6,19 @@ export { secretSourcesOf, type SecretSources } from './sources.js';
 
 export interface ResolvedSecrets {
   readonly value: Json;
-  /** The values put in, each once; for the redactor. */
+  /** The resolved values, without duplicates; for the redactor. */
   readonly secrets: readonly string[];
 }
 
 /**
- * Whether a reference such as `file:/etc/app/token` may stand in what users write. With the path of the file that was
- * opened for it, also whether that may be read: a link on the way may have changed since the reference was checked.
+ * Whether users may use a reference such as `file:/etc/app/token`. With the path of the opened file, also whether that
+ * file may be read: a link of the path may have changed since the reference was checked.
  */
 export type AllowReference = (reference: string, opened?: string) => boolean;
 
 /**
- * Who wrote the value, and its name in messages, such as `providers.main.fields`. A user's references are
- * limited by `secrets.allow`.
+ * The author of the value, and its name in messages, such as `providers.main.fields`. `secrets.allow` limits the
+ * references of users.
  */
 export type WrittenBy =
   | { readonly writtenBy: 'administrator'; readonly place: string }
@@ -30,7 +30,7 @@ export class SecretError extends Error {
 }
 
 /**
- * Replaces every secret reference in a copy. Nothing is cached between calls; one call reads each reference
+ * Resolves every secret reference in a copy of the value. Nothing is cached between calls; one call reads each reference
  * once. @throws SecretError, also for a user's forbidden reference, before anything is read.
  */
 export async function resolveSecrets(
@@ -63,14 +63,14 @@ export async function resolveSecrets(
   return { value: resolved, secrets: [...new Set(secrets)] };
 }
 
-/** The reference is not quoted: it may hold the secret itself. */
+/** Does not quote the reference, which may contain the secret itself. */
 function refuseForbidden(value: Json, place: string, allows: AllowReference): void {
   const [path] = forbiddenReferences(value, allows);
   if (path === undefined) return;
   const at = [place, ...path].join('.');
   throw new SecretError(
-    `${at} refers to a secret that cluster files may not use here; ` +
-      'heddle.yaml of the worker says under secrets.allow which they may',
+    `${at} refers to a secret that cluster files may not use; ` +
+      'secrets.allow in heddle.yaml of the worker lists the allowed references',
   );
 }
 
@@ -97,11 +97,11 @@ async function replaceReferences(value: Json, at: string, resolve: Resolve): Pro
   return Object.fromEntries(entries);
 }
 
-/** The error does not quote the text: without a scheme it may be the secret itself. */
+/** Does not quote the text, which may be the secret itself without a scheme. */
 function schemeOf(reference: string, at: string): (typeof schemes)[number] {
   const scheme = schemes.find((candidate) => reference.startsWith(`${candidate}:`));
   if (scheme !== undefined) return scheme;
   throw new SecretError(
-    `${at}: 'secret' must say where the secret is: ${schemes.map((name) => `${name}:`).join(', ')}. It holds the secret itself, or an unknown scheme.`,
+    `${at}: 'secret' must be a reference that begins with ${schemes.map((name) => `${name}:`).join(', ')}. It contains the secret itself, or an unknown scheme.`,
   );
 }

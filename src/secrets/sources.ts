@@ -9,15 +9,15 @@ import { splitWords } from '../model/command-words.js';
 import { refuseUntrusted } from '../schema/named-files.js';
 import { runForOutput, type ReadLimits } from './command.js';
 
-/** Where secrets come from; what a worker's configuration gives. */
+/** Sources of secrets, from a worker's configuration. */
 export interface SecretSources {
-  /** For `env:`, and for what `exec:` commands get of it. */
+  /** For `env:`, and for the environment of `exec:` commands. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Variables that commands of users' references get besides PATH, HOME and LANG; none unless given. */
+  /** Variables that are passed to commands of users' references in addition to PATH, HOME and LANG. Default: none. */
   readonly commandVariables?: readonly string[];
-  /** For `vault:`; absent where none is configured. */
+  /** For `vault:`; absent if none is configured. */
   readonly vault?: VaultAccess;
-  /** Longest wait for a command or for Vault, in ms; 10 s unless given. */
+  /** Timeout of a command or of Vault, in ms. Default: 10 s. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -31,7 +31,7 @@ interface VaultAccess {
   readonly namespace?: string;
 }
 
-/** The environment, and the Vault that Vault's own variables name. */
+/** The environment, and the Vault server of the VAULT_ variables. */
 export function secretSourcesOf({ environment }: Pick<SecretSources, 'environment'>): SecretSources {
   const { VAULT_ADDR: address, VAULT_TOKEN: token, VAULT_NAMESPACE: namespace } = environment;
   if (address === undefined || token === undefined) return { environment };
@@ -43,14 +43,14 @@ export const schemes = ['env', 'file', 'exec', 'vault'] as const;
 const sizeLimit = 64 * 1024;
 const defaultTimeoutMs = 10_000;
 
-/** An administrator's file or program must be no other user's; a user's file must be one that users may read. */
+/** An administrator's file or program must not belong to another user; a user's file must be readable for users. */
 interface Reader {
   readonly writtenBy: 'administrator' | 'user';
-  /** Asked of the file that was opened. */
+  /** Called with the path of the opened file. */
   readonly mayRead: (path: string) => boolean;
 }
 
-/** Reads one secret. Error messages hold names and paths, never the value. */
+/** Reads one secret. Error messages contain names and paths, never the value. */
 export async function readSecret(
   scheme: (typeof schemes)[number],
   rest: string,
@@ -73,7 +73,7 @@ export async function readSecret(
 
 async function readVariable(name: string, { environment }: SecretSources): Promise<string> {
   if (isOwnCredential(name))
-    throw new Error(`${name} belongs to Heddle or Temporal and cannot be used as a secret of a cluster`);
+    throw new Error(`${name} is reserved for Heddle or Temporal and cannot be used as a secret`);
   const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
   if (value === undefined || value === '')
     throw new Error(`the environment variable ${name} is not set for this worker`);
@@ -81,16 +81,16 @@ async function readVariable(name: string, { environment }: SecretSources): Promi
 }
 
 function systemFile(path: string): Error {
-  return new Error(`${path} belongs to the system, and keeps no secret`);
+  return new Error(`${path} is a system file, which cannot be used as a secret`);
 }
 
 const systemFiles = /^\/(proc|sys|dev\/fd)(\/|$)/;
 
-/** Files that were read before. Many tasks at once read the same key. */
+/** Cache of files: many concurrent tasks read the same key. */
 const knownFiles = new Map<string, { readonly version: string; readonly content: string }>();
 
 async function readSecretFile(path: string, mayRead: Reader['mayRead']): Promise<string> {
-  // Files there show the worker's own environment, memory and open files, and count as regular ones.
+  // System files expose the worker's own environment, memory and open files, and count as regular files.
   if (systemFiles.test(resolve(path))) throw systemFile(path);
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
   const version = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
@@ -101,16 +101,16 @@ async function readSecretFile(path: string, mayRead: Reader['mayRead']): Promise
   return content;
 }
 
-/** What was opened is what is checked and read: links on the way may change at any time. */
+/** Checks and reads the opened file itself: links of the path may change at any time. */
 async function readNewFile(path: string, mayRead: Reader['mayRead']): Promise<string> {
-  // A pipe without a writer would be waited for.
+  // Does not block on a pipe without a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const real = await pathOf(file, path);
     if (systemFiles.test(real)) throw systemFile(path);
-    if (!mayRead(real)) throw new Error(`${path} leads to a file that cluster files may not use`);
+    if (!mayRead(real)) throw new Error(`${path} leads to a file that cluster files may not read`);
     const found = await file.stat();
-    // A device has no end, and a pipe perhaps no beginning.
+    // Reading a device or a pipe may never end.
     if (!found.isFile()) throw new Error(`${path} is not a regular file`);
     if (found.size > sizeLimit) throw new Error(`${path} is larger than ${sizeLimit} bytes`);
     return withoutNewline(await file.readFile('utf8'), path);
@@ -119,7 +119,7 @@ async function readNewFile(path: string, mayRead: Reader['mayRead']): Promise<st
   }
 }
 
-/** Where an open file is. Only Linux tells; elsewhere its path is resolved once more. */
+/** The path of an open file. Only Linux reports it; on other systems the path is resolved again. */
 async function pathOf({ fd }: FileHandle, path: string): Promise<string> {
   if (process.platform !== 'linux') return realpath(path);
   return (await readlink(`/proc/self/fd/${fd}`)).replace(/ \(deleted\)$/, '');
@@ -132,26 +132,27 @@ async function readCommand(
 ): Promise<string> {
   const words = splitWords(line);
   const [program] = words;
-  if (program === undefined) throw new Error('no command is given');
+  if (program === undefined) throw new Error('the command is missing');
   const { environment, commandVariables = [] } = sources;
   const granted = writtenBy === 'user' ? commandVariables : undefined;
   return withoutNewline(await runForOutput(words, { environment, granted, ...limitsOf(sources) }), program);
 }
 
-/** `PATH#FIELD`, with the path as the API has it: `secret/data/hetzner#token`. */
+/** `PATH#FIELD`, with the path of the API: `secret/data/hetzner#token`. */
 async function readVault(reference: string, sources: SecretSources): Promise<string> {
   const { vault } = sources;
   if (vault === undefined)
-    throw new Error('no Vault is configured for this worker; give its address and token');
+    throw new Error('no Vault is configured for this worker; set VAULT_ADDR and VAULT_TOKEN');
   if (isUnprotected(vault.address))
     throw new Error(
-      'VAULT_ADDR must be https:// outside of this machine: the token would be readable on the way',
+      'VAULT_ADDR must be https:// for other machines: otherwise the token would be sent unencrypted',
     );
   if (holdsCredentials(vault.address))
-    throw new Error('VAULT_ADDR holds a user or a password; the token alone is sent');
+    throw new Error('VAULT_ADDR contains a user or a password, which is not supported; remove it');
   const [path = '', field = '', ...more] = reference.split('#');
   const isPath = path !== '' && !path.startsWith('/') && isPlainPath(path);
-  if (field === '' || more.length > 0 || !isPath) throw new Error('expected is vault:MOUNT/data/PATH#FIELD');
+  if (field === '' || more.length > 0 || !isPath)
+    throw new Error('the reference must be vault:MOUNT/data/PATH#FIELD');
   const url = new URL(`/v1/${path.split('/').map(encodeURIComponent).join('/')}`, vault.address);
   const value = fieldOf(await askVault(url, vault, limitsOf(sources)), field);
   if (value === undefined)
@@ -171,15 +172,15 @@ async function askVault(
     ...(namespace === undefined ? {} : { 'X-Vault-Namespace': namespace }),
   };
   const limit = anySignal([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
-  // A redirect would carry the token to wherever it points.
+  // A redirect would send the token to another host.
   const response = await fetch(url, { headers, redirect: 'error', signal: limit }).catch((cause: unknown) => {
-    throw new Error(`Vault at ${url.origin} gave no answer: ${reasonOf(cause)}`, { cause });
+    throw new Error(`Vault at ${url.origin} does not answer: ${reasonOf(cause)}`, { cause });
   });
   if (response.status === 403)
-    throw new Error(`Vault answered 403 for ${url.pathname}: the token may not read it, or has expired`);
-  if (!response.ok) throw new Error(`Vault answered ${response.status} for ${url.pathname}`);
+    throw new Error(`Vault returned 403 for ${url.pathname}: the token has no permission, or has expired`);
+  if (!response.ok) throw new Error(`Vault returned ${response.status} for ${url.pathname}`);
   return response.json().catch(() => {
-    throw new Error(`Vault answered ${url.pathname} with something that is not JSON`); // Without its cause, which quotes the answer.
+    throw new Error(`Vault returned no JSON for ${url.pathname}`); // Without its cause, which quotes the response.
   });
 }
 
@@ -196,7 +197,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** fetch hides the reason in the cause. */
+/** The reason of a `fetch` error is in its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;
@@ -209,6 +210,6 @@ function limitsOf({ timeoutMs = defaultTimeoutMs, signal }: SecretSources): Read
 /** Editors and `echo` append a newline that is not part of the secret. */
 function withoutNewline(text: string, origin: string): string {
   const secret = text.replace(/\r?\n$/, '');
-  if (secret === '') throw new Error(`${origin} gives nothing`);
+  if (secret === '') throw new Error(`${origin} provides no value`);
   return secret;
 }

@@ -1,28 +1,28 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Links are not followed: a log is never written to where someone else let its name point. */
+/** Does not follow links: another user must not redirect a log. */
 const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 export interface Appending {
   readonly file: string;
   readonly chunk: Uint8Array;
-  /** Largest size of the file, in bytes. */
+  /** Maximum size of the file, in bytes. */
   readonly limit: number;
   /** Written where the log is cut. */
   readonly notice: string;
 }
 
 /**
- * Appends to a file up to its limit, and makes its folder; returns `full` if anything was ever cut. Synchronous:
- * 64 KiB take 0.1 ms, while a paused reader would buffer megabytes.
+ * Appends to a file up to its limit, and creates its folder; returns `full` if the file was ever cut. Synchronous: a
+ * write of 64 KiB takes 0.1 ms, while a paused reader would buffer megabytes.
  */
 export function appendLimited(work: Appending): 'full' | undefined {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return append(work);
     } catch (error) {
-      // Another process may remove the folder at any time, since it finds it empty.
+      // Another process may remove the empty folder at any time.
       if (!isAbsent(error) || attempt === 3) throw error;
       mkdirSync(dirname(work.file), { recursive: true, mode: 0o700 });
     }
@@ -37,7 +37,7 @@ function append({ file, chunk, limit, notice }: Appending): 'full' | undefined {
   const descriptor = openSync(file, flags, 0o600);
   try {
     const room = limit - fstatSync(descriptor).size;
-    // The notice takes a file that was cut beyond its limit.
+    // With the notice, a file that was cut exceeds its limit.
     if (room < 0) return 'full';
     if (chunk.length <= room) {
       writeAll(descriptor, chunk);

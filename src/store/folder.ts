@@ -19,15 +19,15 @@ import {
 
 export interface FolderStoreOptions {
   readonly folder: string;
-  /** Largest log of one day, in bytes; 64 MiB unless given. */
+  /** Maximum size of a log of one day, in bytes. Default: 64 MiB. */
   readonly logLimit?: number;
 }
 
 export const defaultLogLimit = 64 * 1024 * 1024;
 
 /**
- * Logs under `logs/` of a private folder, by cluster, day and node. @throws StoreError if others have access to the
- * folder.
+ * Stores logs under `logs/` of a private folder, by cluster, day and node. @throws StoreError if other users have access
+ * to the folder.
  */
 export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): LogStore {
   requirePrivate(folder);
@@ -53,10 +53,10 @@ export function requirePrivate(folder: string): void {
   const stat = statSync(folder, { throwIfNoEntry: false });
   const distrust = stat === undefined ? undefined : whyNotPrivate(folder, stat);
   if (distrust !== undefined)
-    throw new StoreError(`${folder} ${distrust.wrong}, and holds the logs of tasks. ${distrust.right}`);
+    throw new StoreError(`${folder} ${distrust.wrong}, but contains task logs. ${distrust.right}`);
 }
 
-/** Reads the logs of a folder store, with any number of writers at work. */
+/** Reads the logs of a folder store; any number of writers may append concurrently. */
 export function openFolderArchive(folder: string): LogArchive {
   const logs = join(folder, 'logs');
   return {

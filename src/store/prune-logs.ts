@@ -2,9 +2,9 @@ import { rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { namesIn } from './folder.js';
 
-/** What the logs of a folder store may have together; of more, those go that were written the longest ago. */
+/** Limits of all logs in a folder store together; the oldest are removed first. */
 export interface LogBounds {
-  /** Since the last line, in days. */
+  /** Retention after the last line, in days. */
   readonly logDays: number;
   readonly logFiles: number;
   /** In MiB. */
@@ -16,8 +16,8 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * Removes logs of tasks beyond the bounds from a folder store, and empty folders. @returns how many it removed;
- * errors and concurrent removals are skipped.
+ * Removes task logs beyond the limits, and empty folders, from a folder store. Skips errors and concurrent removals.
+ * @returns the number of removed logs.
  */
 export async function pruneLogs(folder: string, { logDays, logFiles, logMb }: LogBounds): Promise<number> {
   const logs = await findLogFiles(folder);
@@ -60,7 +60,7 @@ async function findLogFiles(folder: string): Promise<readonly LogFile[]> {
   return found;
 }
 
-/** What lies so many levels below: clusters at 1, days at 2, nodes at 3. */
+/** Paths that are `levels` below a folder: clusters at 1, days at 2, nodes at 3. */
 async function foldersAt(folder: string, levels: number): Promise<readonly string[]> {
   if (levels === 0) return [folder];
   const found: (readonly string[])[] = [];
@@ -68,7 +68,7 @@ async function foldersAt(folder: string, levels: number): Promise<readonly strin
   return found.flat();
 }
 
-/** Prunes logs now and once an hour. @returns a function that ends this. */
+/** Prunes logs now and once an hour. @returns a function that stops it. */
 export function pruneLogsHourly({
   folder,
   bounds,
@@ -91,7 +91,7 @@ async function isRemoved(file: string): Promise<boolean> {
   );
 }
 
-/** A folder stays if it is not empty, or a log is being created in it. */
+/** Keeps a folder that is not empty, or in which a log is being created. */
 async function removeEmptyFolders(logs: string): Promise<void> {
   for (const levels of [3, 2, 1])
     for (const folder of await foldersAt(logs, levels)) await rmdir(folder).catch(() => undefined);

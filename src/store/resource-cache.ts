@@ -22,32 +22,32 @@ import { StoreError } from './store.js';
 
 export interface ResourceCacheOptions {
   readonly folder: string;
-  /** Gets a content from where all workers find it, and sees that it is what its digest says. */
+  /** Fetches a content from the store of all workers, and verifies its digest. */
   readonly fetch: (digest: string) => Promise<Uint8Array>;
 }
 
-/** A resource on this worker's disk. */
+/** An artifact on this worker's disk. */
 interface ResourceOnDisk {
-  /** The file, or the folder of what the archive holds. */
+  /** The file, or the folder with the content of the archive. */
   readonly path: string;
-  /** Of archives: the archive itself. */
+  /** For archives: the archive itself. */
   readonly archive?: string;
 }
 
 export interface ResourceCache {
-  /** @throws ArchiveError, StoreError or whatever `fetch` throws. */
+  /** @throws ArchiveError, StoreError or an error of `fetch`. */
   get(resource: PinnedResource, permissions?: number): Promise<ResourceOnDisk>;
   /** Removes entries that were not used for 30 days, and leftovers of earlier processes. */
   clear(): Promise<void>;
 }
 
 const keptMs = 30 * 24 * 3_600_000;
-/** Longest time that writing a resource takes, in ms. */
+/** Maximum time for writing an artifact, in ms. */
 const longestWriteMs = 3_600_000;
 
 /**
- * A cache of resources on disk, private to this user, that several workers may share: each entry is renamed
- * into place, and its digest is checked at each use. It may be deleted while no worker runs.
+ * A cache of artifacts on disk, private to this user, that several workers may share: each entry is renamed into place,
+ * and its digest is verified at each use. It can be deleted while no worker runs.
  */
 export function createResourceCache({ folder, fetch }: ResourceCacheOptions): ResourceCache {
   const underWay = new Map<string, Promise<void>>();
@@ -85,7 +85,7 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
     const distrust = whyNotPrivate(folder, await lstat(folder));
     if (distrust !== undefined)
       throw new StoreError(
-        `${folder} ${distrust.wrong}, and keeps resources that run on nodes and workers. ${distrust.right}`,
+        `${folder} ${distrust.wrong}, but contains files that run on nodes and workers. ${distrust.right}`,
       );
     if (await isUnchanged(place, resource)) {
       await utimes(place, new Date(), new Date());
@@ -94,7 +94,7 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
     const bytes = await fetch(resource.digest);
     if (digestOf(bytes) !== resource.digest)
       throw new StoreError(
-        `what was fetched for ${resource.resource} has another digest than ${resource.digest}`,
+        `the content fetched for ${resource.resource} does not match its digest ${resource.digest}`,
       );
     const temporary = join(folder, `.${randomUUID()}`);
     try {
@@ -106,10 +106,9 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
         await writeFile(join(temporary, 'archive.tar'), bytes, { mode: 0o600 });
       }
       await rename(temporary, place).catch(async () => {
-        // Another worker of this machine was quicker.
+        // Another worker of this machine may have written it first.
         if (await isUnchanged(place, resource)) return;
-        // A task may be at work in the copy that was changed: it is moved out of the way, and removed an hour
-        // later.
+        // A task may still use the changed copy: it is moved away, and removed an hour later.
         await rename(place, join(folder, `.${randomUUID()}`));
         await rename(temporary, place);
       });
@@ -124,7 +123,7 @@ function nameOf({ resource, digest, format }: PinnedResource, permissions: numbe
   return `${digest.slice('sha256:'.length)}-${format}${mode}-${resource}`;
 }
 
-/** Whether a resource is unchanged: same digest, nothing added, private to this user. */
+/** Whether an artifact is unchanged: same digest, nothing added, private to this user. */
 async function isUnchanged(place: string, { resource, digest, format }: PinnedResource): Promise<boolean> {
   const found = await lstat(place).catch(() => undefined);
   if (found?.isDirectory() !== true || whyNotPrivate(place, found) !== undefined) return false;
@@ -135,12 +134,12 @@ async function isUnchanged(place: string, { resource, digest, format }: PinnedRe
     if (format === 'file') return names.size === 1;
     return names.size === 2 && (await holdsExactly(join(place, 'files'), await readArchive(bytes)));
   } catch {
-    // A file that cannot be read or is of another kind is a change.
+    // An unreadable file, or one of another kind, counts as a change.
     return false;
   }
 }
 
-/** Compares unpacked files with the archive: every file, folder and link of it, and no other. */
+/** Whether a folder contains exactly the files, folders and links of the archive. */
 async function holdsExactly(folder: string, entries: readonly ArchiveEntry[]): Promise<boolean> {
   const checked = checkEntries(entries);
   const wanted = new Set(
@@ -160,9 +159,9 @@ async function holdsExactly(folder: string, entries: readonly ArchiveEntry[]): P
   return true;
 }
 
-/** @throws Error if it is no regular file, such as a link to one. */
+/** @throws Error if it is not a regular file, for example a link to one. */
 async function readOwnFile(path: string): Promise<Buffer> {
-  if (!(await lstat(path)).isFile()) throw new Error(`${path} is no regular file`);
+  if (!(await lstat(path)).isFile()) throw new Error(`${path} is not a regular file`);
   return readFile(path);
 }
 

@@ -1,50 +1,49 @@
 /**
- * Where the logs of tasks are: too large for workflow histories, and only growing. A worker appends, the
- * command line reads.
+ * Storage for task logs, which are append-only and too large for workflow histories. Workers append, the CLI reads.
  */
 export interface LogStore {
   /**
    * Appends whole lines to a log, which is created if absent. A log at its limit drops further output and ends
-   * with a notice. @returns `full` if the log was ever cut. @throws StoreError unless the name is
+   * with a notice. @returns `full` if the log was ever cut. @throws StoreError if the name is not
    * `<clusterUid>/<nodeId>/<file>.log`.
    */
   append(log: string, chunk: Uint8Array): Promise<'full' | void>;
-  /** No line follows for now: what is on its way goes on at once. */
+  /** Signals that no line follows for now: pending lines are sent at once. */
   flush(log: string): void;
-  /** Sends what it still can. */
+  /** Sends pending lines, within a time limit. */
   close(): Promise<void>;
 }
 
-/** Reads logs, while they grow too. */
+/** Reads logs, also while they grow. */
 export interface LogArchive {
-  /** For people. */
+  /** The location, for users. */
   readonly place: string;
-  /** How long a line may take from a worker to here, in ms. */
+  /** Maximum delay until a worker's line can be read, in ms. */
   readonly lagMs: number;
   /** The days on which logs of a cluster were written, oldest first. */
   days(clusterUid: string): Promise<readonly string[]>;
-  /** What was written on a day. */
+  /** The logs of a day. */
   find(scope: LogScope): Promise<readonly StoredLog[]>;
 }
 
-/** Logs are kept by the day of their lines, so that recent ones are found among any number of old ones. */
+/** Logs are stored by day, so that recent ones are found quickly among any number of old ones. */
 export interface LogScope {
   readonly clusterUid: string;
-  /** As {@link dayOf} gives it. */
+  /** As returned by {@link dayOf}. */
   readonly day: string;
   readonly nodeId?: string;
-  /** What the names of the files begin with. */
+  /** Prefix of the file names. */
   readonly file?: string;
 }
 
-/** The part of a log that was written on one day, by one worker where the archive tells them apart. */
+/** The part of a log that was written on one day, and by one worker if the archive distinguishes workers. */
 export interface StoredLog {
   readonly log: string;
-  /** Differs from those of all other parts and logs, and stays the same while it grows. */
+  /** Unique among all parts of all logs, and constant while the part grows. */
   readonly id: string;
-  /** In bytes, when it was found. */
+  /** In bytes, at the time of the search. */
   readonly size: number;
-  /** Not before its last line, in ms since the epoch. */
+  /** Time of the last change, in ms since the epoch; never earlier than the last line. */
   readonly changedAt: number;
   /** Up to `length` bytes from `offset`; none at its end. */
   read(range: ByteRange): Promise<Uint8Array>;
@@ -55,7 +54,7 @@ export interface ByteRange {
   readonly length: number;
 }
 
-/** An illegal name, or a place that cannot be read or written. */
+/** An invalid name, or a location that cannot be read or written. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
@@ -74,13 +73,13 @@ function parseLogName(name: string): readonly [clusterUid: string, nodeId: strin
   if (more.length === 0 && [clusterUid, nodeId, file].every(isPart) && file.endsWith('.log'))
     return [clusterUid, nodeId, file];
   throw new StoreError(
-    `${JSON.stringify(name.slice(0, 300))} is not a log's name: <clusterUid>/<nodeId>/<file>.log, each of letters, digits and . _ # @ + -`,
+    `${JSON.stringify(name.slice(0, 300))} is not a valid name of a log: it must be <clusterUid>/<nodeId>/<file>.log, each of letters, digits and . _ # @ + -`,
   );
 }
 
 const dayPattern = /^\d{4}-\d\d-\d\d$/;
 
-/** The day of a moment, in UTC: `2026-11-27`. */
+/** The day of a time, in UTC: `2026-11-27`. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
@@ -89,13 +88,13 @@ export function isDay(name: string): boolean {
   return dayPattern.test(name);
 }
 
-/** Where the present lines of a log go: `<clusterUid>/<day>/<nodeId>/<file>.log`. @throws StoreError */
+/** The path for new lines of a log: `<clusterUid>/<day>/<nodeId>/<file>.log`. @throws StoreError */
 export function currentPath(log: string): string {
   const [clusterUid, nodeId, file] = parseLogName(log);
   return [clusterUid, dayOf(Date.now()), nodeId, file].join('/');
 }
 
-/** The name of the log with that path; undefined if it is none. */
+/** The name of the log at a path; undefined if the path is not that of a log. */
 export function logAt(path: string): string | undefined {
   const [clusterUid = '', day = '', ...rest] = path.split('/');
   const log = [clusterUid, ...rest].join('/');
@@ -111,15 +110,15 @@ function isLogName(name: string): boolean {
   }
 }
 
-/** The path of what a scope names, up to its folder: `<clusterUid>/<day>[/<nodeId>]`. @throws StoreError */
+/** The folder of a scope: `<clusterUid>/<day>[/<nodeId>]`. @throws StoreError */
 export function folderOf({ clusterUid, day, nodeId }: LogScope): string {
   const parts = [clusterUid, day, ...(nodeId === undefined ? [] : [nodeId])];
   if (isDay(day) && parts.every(isPart)) return parts.join('/');
-  throw new StoreError(`${JSON.stringify(parts.join('/').slice(0, 300))} is no place of logs`);
+  throw new StoreError(`${JSON.stringify(parts.join('/').slice(0, 300))} is not a valid folder of logs`);
 }
 
 /** @throws StoreError */
 export function requireUid(clusterUid: string): string {
   if (isPart(clusterUid)) return clusterUid;
-  throw new StoreError(`${JSON.stringify(clusterUid.slice(0, 300))} is no uid of a cluster`);
+  throw new StoreError(`${JSON.stringify(clusterUid.slice(0, 300))} is not a valid uid of a cluster`);
 }

@@ -132,11 +132,11 @@ describe('what a plugin returns', () => {
     ['unknown key', 'state is an unknown key'],
     ['word status', 'status should be a whole number, but is "ok"'],
     ['status 7', 'plugin fault ended with status 7'],
-    ['reserved', 'plugin fault returned flavor, nodes, which only Heddle sets'],
+    ['reserved', 'plugin fault returned flavor, nodes, which is reserved for Heddle'],
     ['10 MB', '8192'],
     ['no id', 'returned no providerid from CREATE'],
     ['empty', 'returned no providerid from CREATE'],
-    ['blank id', 'returned providerid that should be a text'],
+    ['blank id', 'returned providerid that should be text'],
   ])('is refused without retries if it is invalid: %s', async (how, words) => {
     const failure = await failureOf(bench.run('CREATE', request({ how })));
     expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true });
@@ -155,7 +155,7 @@ describe('what a plugin returns', () => {
     expect(failure).toMatchObject({
       type: 'Invalid',
       nonRetryable: true,
-      message: expect.stringContaining('16384 are allowed'),
+      message: expect.stringContaining('the limit is 16384'),
     });
   });
 

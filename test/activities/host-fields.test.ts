@@ -105,7 +105,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
 
   test('is refused when the cluster is planned, with the place in the file', async () => {
     await expect(plan(account)).rejects.toThrow(
-      `nodes.app.fields.${key}: may be set in cluster files only to what the administrator lists. In heddle.yaml of the workers, \`allow: {${key}: [...]}\``,
+      `nodes.app.fields.${key}: has a value that the administrator does not allow in cluster files. In heddle.yaml of the workers, \`allow: {${key}: [...]}\``,
     );
     await expect(plan(allowing)).resolves.toBeDefined();
   });
@@ -133,14 +133,18 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
         },
       });
     };
-    await expect(planned(account)).rejects.toThrow(`labels.a.fields.${key}: may be set`);
+    await expect(planned(account)).rejects.toThrow(
+      `labels.a.fields.${key}: has a value that the administrator does not allow`,
+    );
     await expect(planned(allowing)).resolves.toBeDefined();
   });
 
   test('is refused when a machine is registered', async () => {
     const parts = { registry, providers: { box: account }, loadsAtOnce: 1, quarantineAfter: 3 };
     const asked = { provider: 'box', fields: given, system: null, flavor: 'any', image: 'node' };
-    await expect(describeAccount(parts, asked as never)).rejects.toThrow(`fields.${key}: may be set`);
+    await expect(describeAccount(parts, asked as never)).rejects.toThrow(
+      `fields.${key}: has a value that the administrator does not allow`,
+    );
   });
 
   test('is refused when the account is used, regardless of the plan', async () => {
@@ -153,7 +157,9 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
       );
     await expect(open(account)).rejects.toMatchObject({
       kind: 'Invalid',
-      message: expect.stringContaining(`fields.${key}: may be set`) as string,
+      message: expect.stringContaining(
+        `fields.${key}: has a value that the administrator does not allow`,
+      ) as string,
     });
     expect((await open(allowing)).fields[key]).toEqual(given[key]);
     await bench.close();

@@ -89,7 +89,7 @@ it.each([
   [{}, '$(touch /tmp/x)', '"$(touch /tmp/x)" is not a word (letters, digits and . _ : / @ + -)'],
   [{}, 'a b', '"a b" is not a word'],
   [{}, 'a\n', 'is not a word'],
-  [{}, 80, '80 is not a text'],
+  [{}, 80, '80 is not text'],
   [{ type: 'number' }, 80, undefined],
   [{ type: 'number' }, '80', '"80" is not a number'],
   [{ type: 'list' }, ['10.0.0.1', '10.0.0.2'], undefined],

@@ -51,7 +51,7 @@ describe('a result', () => {
 
   const forbidden: readonly (readonly [string, () => JsonObject, RegExp])[] = [
     ['a reference', () => ({ note: scene.trap() }), /note.*secret reference.*refused/],
-    ['a key of Heddle', () => ({ flavor: 'mine' }), /flavor, which only Heddle sets/],
+    ['a key of Heddle', () => ({ flavor: 'mine' }), /flavor, which is reserved for Heddle/],
   ];
 
   test.each(forbidden)('of CREATE with %s is refused', async (_what, result, words) => {

@@ -172,27 +172,27 @@ test.each(rows)(
 );
 
 test.each([
-  ['shell', { environment: '${{ node.attack0 }}' }, 'it would choose the names in the field environment'],
-  ['ansible', { vars: '${{ node.attack0 }}' }, 'it would choose the names in the field vars'],
+  ['shell', { environment: '${{ node.attack0 }}' }, 'it would determine the keys of the field environment'],
+  ['ansible', { vars: '${{ node.attack0 }}' }, 'it would determine the keys of the field vars'],
   [
     'shell',
     { environment: { BASH_ENV: '${{ node.attack0 }}' } },
-    'BASH_ENV in the field environment decides what runs',
+    'BASH_ENV in the field environment determines what runs',
   ],
   [
     'shell',
     { environment: { BASH_ENV: '${{ word(node.ipaddress) }}' } },
-    'BASH_ENV in the field environment decides what runs. Write the value itself.',
+    'BASH_ENV in the field environment determines what runs. Use a literal value.',
   ],
   [
     'ansible',
     { vars: { ansible_connection: '${{ word(node.ipaddress) }}' } },
-    'ansible_connection in the field vars decides what runs',
+    'ansible_connection in the field vars determines what runs',
   ],
   [
     'shell',
     { environment: { PATH: 'a:${{ node.attack0 }}' } },
-    'PATH in the field environment decides what runs',
+    'PATH in the field environment determines what runs',
   ],
   [
     'ansible',
@@ -202,7 +202,7 @@ test.each([
   [
     'chef',
     { attributes: { run_list: ['${{ node.attack0 }}'] } },
-    'run_list.0 in the field attributes decides what runs',
+    'run_list.0 in the field attributes determines what runs',
   ],
 ])('a name that is code is refused in a field of %s for data: %j', async (type, fields, why) => {
   await expect(install(type, { ...automators[type]?.more, ...(fields as JsonObject) })).rejects.toMatchObject(

@@ -75,9 +75,7 @@ async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure>
   throw error;
 }
 
-const refusal = expect.stringMatching(
-  /refers to a secret that cluster files may not use here.*secrets\.allow/,
-);
+const refusal = expect.stringMatching(/refers to a secret that cluster files may not use.*secrets\.allow/);
 
 test.each(['how', 'token', 'login'])(
   "CREATE and CONFIRM refuse a forbidden reference in the user's field %s",

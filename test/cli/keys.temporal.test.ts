@@ -249,8 +249,8 @@ describe('heddle keys', () => {
     expect(await run('a', ['export', 'out.json'])).toMatchObject({ code: 0 });
     expect((await stat(join(folder, 'out.json'))).mode & 0o777).toBe(0o600);
     for (const [file, why] of [
-      ['out.json', 'there is one already'],
-      ['absent/out.json', 'the folder for it does not exist'],
+      ['out.json', 'it already exists'],
+      ['absent/out.json', 'its folder does not exist'],
     ] as const)
       expect(await run('a', ['export', file])).toMatchObject({
         code: 2,

@@ -108,7 +108,7 @@ describe('heddle for operations on a cluster', () => {
   it('refuses unknown nodes and services before an operation starts', async () => {
     const { history } = await stack.client.status('web');
     const refused: readonly (readonly [words: readonly string[], code: number, text: RegExp])[] = [
-      [['restart', 'web', 'wbe'], 2, /restart wbe of web: there is no service wbe; the cluster has web/],
+      [['restart', 'web', 'wbe'], 2, /restart wbe of web: service wbe does not exist; the cluster has web/],
       [['restart', 'web', 'web', '--rolling', '0'], 2, /It must be a whole number of at least 1/],
       [['exec', 'web', '--timeout', 'soon', '--', 'true'], 2, /--timeout "soon" is not a valid duration/],
       [['replace', 'web', 'app-7'], 2, /no node app-7/],

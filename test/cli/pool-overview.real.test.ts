@@ -238,7 +238,7 @@ describe('heddle pool and heddle request, over all pools', () => {
     for (const [content, why] of [
       ['[', 'it is not JSON'],
       ['{}', 'it has no records'],
-      ['{"records": "x"}', 'not an encrypted text of Heddle'],
+      ['{"records": "x"}', 'not text that Heddle encrypted'],
     ] as const) {
       await writeFile(file, content);
       expect(await run('pool', 'restore', file)).toMatchObject({

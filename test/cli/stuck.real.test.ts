@@ -79,7 +79,7 @@ describe('heddle status of a stuck cluster', () => {
     });
     expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("'heddle machine cancel lab-1' ends it"),
+      stderr: expect.stringContaining("or cancel it ('heddle machine cancel lab-1')"),
     });
     await run('machine', 'cancel', 'lab-1', '--no-wait');
   });

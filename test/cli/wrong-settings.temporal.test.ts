@@ -27,20 +27,20 @@ describe('a wrong setting', () => {
       'another file than the named one',
       ['list'],
       { TEMPORAL_CONFIG_FILE: '/absent.toml' },
-      /absent\.toml:1:1: .*there is no such file\. It was named by TEMPORAL_CONFIG_FILE/,
+      /absent\.toml:1:1: .*there is no such file\. It was set by TEMPORAL_CONFIG_FILE/,
     ],
     ['broken keys', ['list'], { HEDDLE_KEYS: 'junk' }, /HEDDLE_KEYS: is not a JSON object\. Expected is/],
     [
       'a data folder where nothing can be created',
       ['dev'],
       { HEDDLE_DATA_FOLDER: '/proc/heddle' },
-      /\/proc\/heddle cannot be created: the folder for it does not exist, or takes no files\. Name another folder/,
+      /\/proc\/heddle cannot be created: its folder does not exist, or does not accept files\. Specify another folder/,
     ],
     [
       'keys for a folder where nothing can be created',
       ['keys', 'create'],
       { HEDDLE_DATA_FOLDER: '/proc/heddle' },
-      /\/proc\/heddle cannot be created: .*Name another folder, such as with HEDDLE_DATA_FOLDER/,
+      /\/proc\/heddle cannot be created: .*Specify another folder, for example with HEDDLE_DATA_FOLDER/,
     ],
     ['a port that is none', ['dev', '--port', '99999'], {}, /It must be a number from 0 to 65535/],
     [

@@ -16,7 +16,7 @@ test.each<readonly [unknown, string]>([
   [{ name: 'x', nodes: { app: 2 } }, 'nodes.app'],
   [{ nodes: {} }, 'name: is missing'],
   [{ name: 'x', nodes: [], services: {} }, 'nodes'],
-  ['x', 'a spec is a mapping'],
+  ['x', 'a spec must be a mapping'],
   [undefined, 'is not JSON'],
 ])('apply and plan refuse %j and say what is wrong', async (spec, why) => {
   const refused = {

@@ -136,7 +136,7 @@ describe('the configuration', () => {
     expect(load().metricsAddress).toBe('127.0.0.1:9464');
     expect(load({ HEDDLE_METRICS: '[::1]:9465' }).metricsAddress).toBe('[::1]:9465');
     expect(failure({ HEDDLE_METRICS: 'localhost' })).toContain(
-      'HEDDLE_METRICS is "localhost". An address and a port: 127.0.0.1:9464.',
+      'HEDDLE_METRICS is "localhost". It must be an address and a port, such as 127.0.0.1:9464.',
     );
     write('work/heddle.yaml', 'metrics: {address: "localhost:9464"}\n');
     expect(failure()).toContain('metrics.address: "localhost:9464" is not valid');
@@ -186,7 +186,7 @@ describe('the configuration', () => {
     });
     expect(load({ TEMPORAL_CONFIG_FILE: toml, TEMPORAL_NAMESPACE: 'mine' }).temporal.namespace).toBe('mine');
     expect(failure({ TEMPORAL_PROFILE: 'absent', TEMPORAL_CONFIG_FILE: toml })).toContain(
-      `there is no profile "absent" in ${toml}. It was named by --profile or TEMPORAL_PROFILE.`,
+      `${toml} has no profile "absent". It was set by --profile or TEMPORAL_PROFILE.`,
     );
   });
 
@@ -202,7 +202,7 @@ describe('the configuration', () => {
     ],
   ])('refuses a user or a password in %s, and does not show it', (setting, text) => {
     const message = failure({}, write('receivers.yaml', text));
-    expect(message).toMatch(new RegExp(`${setting}: .*holds a user or a password`));
+    expect(message).toMatch(new RegExp(`${setting}: .*contains a user or a password`));
     expect(message).not.toContain('pass-word');
   });
 
@@ -216,7 +216,7 @@ describe('the configuration', () => {
     ['no such port', { TEMPORAL_ADDRESS: 'here:99999' }, 'a port is a number from 1 to 65535'],
     ['two words', { TEMPORAL_ADDRESS: 'a b:7233' }, 'TEMPORAL_ADDRESS is "a b:7233", no host and port'],
     ['an empty namespace', { TEMPORAL_NAMESPACE: ' ' }, 'TEMPORAL_NAMESPACE is empty'],
-    ['another word for true', { TEMPORAL_TLS: 'yes' }, 'TEMPORAL_TLS is "yes". It is true or false.'],
+    ['another word for true', { TEMPORAL_TLS: 'yes' }, 'TEMPORAL_TLS is "yes". It must be true or false.'],
     [
       'a certificate that is missing',
       { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/absent.pem' },
@@ -225,9 +225,13 @@ describe('the configuration', () => {
     [
       'a file that is missing',
       { TEMPORAL_CONFIG_FILE: '/absent.toml' },
-      '/absent.toml:1:1: cannot read the settings of Temporal: there is no such file. It was named by TEMPORAL_CONFIG_FILE.',
+      '/absent.toml:1:1: cannot read the settings of Temporal: there is no such file. It was set by TEMPORAL_CONFIG_FILE.',
     ],
-    ['a site with a blank', { HEDDLE_SITE: 'my site' }, 'HEDDLE_SITE is "my site". A site is named with'],
+    [
+      'a site with a blank',
+      { HEDDLE_SITE: 'my site' },
+      'HEDDLE_SITE is "my site". The name of a site consists of',
+    ],
     ['a blank site', { HEDDLE_SITE: ' ' }, 'HEDDLE_SITE is " "'],
   ])('is refused with the variable and the right form: %s', (_, env, wrong) => {
     expect(failure(env)).toContain(wrong);
@@ -243,20 +247,18 @@ describe('the configuration', () => {
   test('is refused for a folder that is a file, or below one, with the origin of its name', () => {
     const file = write('file', '');
     expect(failure({ HEDDLE_DATA_FOLDER: file })).toContain(
-      `dataFolder: ${file} is no folder; it was named by HEDDLE_DATA_FOLDER`,
+      `dataFolder: ${file} is not a folder; it was set by HEDDLE_DATA_FOLDER`,
     );
-    expect(failure({ HEDDLE_DATA_FOLDER: join(file, 'below') })).toContain(
-      'is below a file, not in a folder',
-    );
+    expect(failure({ HEDDLE_DATA_FOLDER: join(file, 'below') })).toContain('leads through a file');
     const config = write('work/heddle.yaml', `store: {folder: ${file}}\n`);
-    expect(failure()).toContain(`storeFolder: ${file} is no folder; it was named by ${config}:1`);
+    expect(failure()).toContain(`storeFolder: ${file} is not a folder; it was set by ${config}:1`);
   });
 
   test('is refused if the named file is absent, with the origin of the name', () => {
     expect(failure({}, 'absent.yaml')).toContain(
-      `${join(cwd, 'absent.yaml')}:1:1: cannot read the configuration: there is no such file. It was named by --config.`,
+      `${join(cwd, 'absent.yaml')}:1:1: cannot read the configuration: there is no such file. It was set by --config.`,
     );
-    expect(failure({ HEDDLE_CONFIG: '/absent' })).toContain('It was named by HEDDLE_CONFIG.');
+    expect(failure({ HEDDLE_CONFIG: '/absent' })).toContain('It was set by HEDDLE_CONFIG.');
   });
 
   test('is refused for variables of build commands without a usable pattern', () => {
@@ -275,12 +277,12 @@ describe('the configuration', () => {
     );
     const of = 'builder.commands.debian.variables';
     expect(failure().split('\n').toSorted()).toEqual([
-      expect.stringContaining(`${file}:6:9: ${of}.LOOK: "(?=x)" uses what RE2 does not have`),
-      expect.stringContaining(`${file}:7:9: ${of}.OPEN: "[" is no regular expression`),
+      expect.stringContaining(`${file}:6:9: ${of}.LOOK: "(?=x)" uses syntax that RE2 does not support`),
+      expect.stringContaining(`${file}:7:9: ${of}.OPEN: "[" is not a valid regular expression`),
       expect.stringContaining(
-        `${file}:8:9: ${of}.HEDDLE_OUTPUT: "HEDDLE_OUTPUT" is no valid name. Heddle itself sets`,
+        `${file}:8:9: ${of}.HEDDLE_OUTPUT: "HEDDLE_OUTPUT" is not a valid name. HEDDLE_ variables are reserved`,
       ),
-      expect.stringContaining(`${file}:9:9: ${of}.A-B: "A-B" is no valid name`),
+      expect.stringContaining(`${file}:9:9: ${of}.A-B: "A-B" is not a valid name`),
       'The configuration cannot be used:',
     ]);
   });
@@ -291,9 +293,11 @@ describe('the configuration', () => {
       'secrets:\n  allow:\n    - "exec:get \'app/*"\n    - "exec:"\n    - "vault:secret/data/*"\n    - "env:APP_*"\n',
     );
     expect(failure().split('\n').slice(1)).toEqual([
-      expect.stringMatching(/heddle\.yaml:3:7: secrets\.allow\[0\]: .* has a quote that is not closed/),
-      expect.stringContaining(`${file}:4:7: secrets.allow[1]: "exec:" names no program`),
-      expect.stringContaining(`${file}:5:7: secrets.allow[2]: "vault:secret/data/*" is not vault:PATH#FIELD`),
+      expect.stringMatching(/heddle\.yaml:3:7: secrets\.allow\[0\]: .* has an unclosed quote/),
+      expect.stringContaining(`${file}:4:7: secrets.allow[1]: "exec:" does not name a program`),
+      expect.stringContaining(
+        `${file}:5:7: secrets.allow[2]: "vault:secret/data/*" must be vault:PATH#FIELD`,
+      ),
     ]);
   });
 
@@ -309,14 +313,12 @@ describe('the configuration', () => {
       expect.stringContaining(
         `${file}:4:14: providers.one.limits.ratePerSecond: is 0, but must be at least 0.001`,
       ),
-      expect.stringContaining(
-        `${file}:5:1: encryption: "maybe" is not allowed. Known are: required, optional.`,
-      ),
+      expect.stringContaining(`${file}:5:1: encryption: "maybe" is not allowed. Known: required, optional.`),
     ]);
     write('work/heddle.yaml', 'plugins: [heddle-plugin-absent]\n');
-    expect(failure()).toContain('plugins: there is no package heddle-plugin-absent');
+    expect(failure()).toContain('plugins: package heddle-plugin-absent is not installed');
     write('work/heddle.yaml', 'plugins: [./absent]\n');
-    expect(failure()).toContain(`${file}:1:11: plugins: there is no folder ${join(cwd, 'absent')}`);
+    expect(failure()).toContain(`${file}:1:11: plugins: the folder ${join(cwd, 'absent')} does not exist`);
   });
 });
 
@@ -398,7 +400,7 @@ describe('a private folder', () => {
     chmodSync(join(home, 'open'), 0o750);
     expect(() => {
       prepareFolder(join(home, 'open'));
-    }).toThrow(`is open to others (mode 750). chmod 700 '${join(home, 'open')}'`);
+    }).toThrow(`is accessible to other users (mode 750). chmod 700 '${join(home, 'open')}'`);
   });
 
   test('is refused if it belongs to another user', () => {

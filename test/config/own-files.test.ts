@@ -206,7 +206,7 @@ describe('files that heddle.yaml names', () => {
       mkdirSync(path, { mode: 0o700 });
       const restore = pretendForeign(path);
       try {
-        expect(() => load(place, path)).toThrow(/Name another folder, or run as user \d+/);
+        expect(() => load(place, path)).toThrow(/Specify another folder, or run as user \d+/);
         expect(() => load(place, path)).not.toThrow(/chown/);
       } finally {
         restore();

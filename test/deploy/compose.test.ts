@@ -162,7 +162,9 @@ describe('docker-compose.yml', () => {
     const shipped = readFileSync(join(root, 'deploy', 'heddle.yaml'), 'utf8');
     try {
       expect(await check(shipped)).toEqual(['local']);
-      await expect(check(shipped.replace(/ *insecure: true.*\n/, ''))).rejects.toThrow(/is not encrypted/);
+      await expect(check(shipped.replace(/ *insecure: true.*\n/, ''))).rejects.toThrow(
+        /is an unencrypted address/,
+      );
     } finally {
       rmSync(home, { recursive: true });
     }

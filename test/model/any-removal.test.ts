@@ -150,7 +150,7 @@ function play({ before, after, kind, troubles: met, pick }: Story): 'done' | 'he
     } catch (error) {
       if (!(error instanceof PlanError)) throw error;
       expect(what, error.message).toBe('hardware renamed');
-      expect(error.message).toMatch(/more than it named when it began/);
+      expect(error.message).toMatch(/more than it listed when it started/);
       held = true;
     }
   }
@@ -220,6 +220,6 @@ describe('a plan without a spec', () => {
     cluster.run({ kind: 'apply' }, spec({ app: group(2, 'app') }, { app: service() }));
     cluster.begin(intent);
     cluster.state = { ...cluster.state, spec: undefined };
-    expect(() => cluster.plan()).toThrow(/there is no (earlier )?spec/);
+    expect(() => cluster.plan()).toThrow(/the cluster has no spec|there is no previous spec/);
   });
 });

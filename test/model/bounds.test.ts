@@ -76,7 +76,7 @@ describe('a cluster that does not fit', () => {
 it('a pool refuses requests beyond its bound with size, limit and remedy', () => {
   const pool = unpackPool(carried['pool'] as CarriedPool);
   expect(refuseRequests(pool, [{ id: 'x', labels: ['label-0'], requester: 'me' }])).toMatch(
-    /^pool full would have \d+ bytes of nodes and requests as JSON, and at most \d+ are possible; return nodes first/,
+    /^pool full would have \d+ bytes of nodes and requests as JSON; the limit is \d+; return nodes first/,
   );
 });
 

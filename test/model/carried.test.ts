@@ -76,11 +76,11 @@ describe('what a cluster hands to its next run', () => {
       queue: [queued(specOf(4))],
     });
     expect(refuseTooLarge(state, { intent: {}, spec: specOf(5) })).toMatch(
-      /would keep \d+ bytes .* has room for \d+; wait until queued operations have ended, .* resources/,
+      /would store \d+ bytes .* the limit is \d+; wait until queued operations have ended, .* resources/,
     );
     expect(refuseTooLarge(state, { intent: {}, spec: specOf(4) })).toBeUndefined();
     expect(refuseTooLarge(stateWith({}), { intent: {}, spec: specOf(1, maxSpecBytes) })).toMatch(
-      /has \d+ bytes as JSON, and at most 204800 are possible/,
+      /has \d+ bytes as JSON; the limit is 204800;/,
     );
     expect(refuseTooLarge(stateWith({}), { intent: { nodes: 'x'.repeat(200_000) } })).toMatch(
       /name fewer nodes/,

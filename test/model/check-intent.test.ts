@@ -14,19 +14,19 @@ describe('an intent of unknown origin', () => {
   });
 
   it.each([
-    [null, 'intent: is not an object'],
-    ['restart', 'intent: is not an object'],
-    [[], 'intent: is not an object'],
+    [null, 'intent: must be an object'],
+    ['restart', 'intent: must be an object'],
+    [[], 'intent: must be an object'],
     [{}, 'intent.kind: is missing'],
     [{ kind: 'apply' }, 'intent.kind: is "apply"'],
     [{ kind: 'delete' }, 'intent.kind: is "delete"'],
-    [{ kind: 'restart' }, 'intent.services: is not a list'],
-    [{ kind: 'restart', services: 'web' }, 'intent.services: is not a list'],
-    [{ kind: 'restart', services: [1] }, 'intent.services: is not a list'],
+    [{ kind: 'restart' }, 'intent.services: must be a list'],
+    [{ kind: 'restart', services: 'web' }, 'intent.services: must be a list'],
+    [{ kind: 'restart', services: [1] }, 'intent.services: must be a list'],
     [{ kind: 'restart', services: ['web'], width: 0 }, 'width: is 0'],
     [{ kind: 'restart', services: ['web'], width: 1.5 }, 'width: is 1.5'],
-    [{ kind: 'restart', services: ['web'], nodes: [] }, 'intent.nodes: is not a list of at least 1'],
-    [{ kind: 'replace', nodes: [] }, 'intent.nodes: is not a list of at least 1'],
+    [{ kind: 'restart', services: ['web'], nodes: [] }, 'intent.nodes: must be a list of at least 1'],
+    [{ kind: 'replace', nodes: [] }, 'intent.nodes: must be a list of at least 1'],
     [{ kind: 'exec' }, 'intent.command: is empty'],
     [{ kind: 'exec', command: '  ' }, 'intent.command: is empty'],
     [{ kind: 'exec', command: 'x'.repeat(70_000) }, 'intent.command: has 70000 characters'],
@@ -38,6 +38,8 @@ describe('an intent of unknown origin', () => {
 
   it('a width is a number of nodes', () => {
     expect([undefined, 1, 100].map(checkWidth)).toEqual([undefined, undefined, undefined]);
-    expect(checkWidth('2')).toBe('width: is "2"; it is how many nodes are disturbed at once, 1 or more');
+    expect(checkWidth('2')).toBe(
+      'width: is "2"; it must be the number of nodes that are disturbed at once, 1 or more',
+    );
   });
 });

@@ -4,7 +4,7 @@ import { lostOutputs } from '../../src/model/cluster/lost-outputs.js';
 const readers = { shop: ['url', 'port'], blog: ['url'] };
 const output = { value: 'x' } as never;
 const gone = (cluster: string, outputs: string): string =>
-  `cluster ${cluster} uses ${outputs}, which will be gone: it keeps the last ${outputs.startsWith('outputs') ? 'values' : 'value'}`;
+  `cluster ${cluster} uses ${outputs}, which will be removed: it keeps the last ${outputs.startsWith('outputs') ? 'values' : 'value'}`;
 
 it.each([
   [

@@ -84,7 +84,7 @@ describe('services that need a service that stops', () => {
     const plan = cluster.plan();
     expect(inWords(plan)).toEqual(['update db 1: STOP db, START db']);
     expect(plan.notes).toEqual([
-      'not restarted with db, although needing it: app, lb; db stays up on other nodes',
+      'not restarted with db, although they require it: app, lb; db stays up on other nodes',
     ]);
   });
 
@@ -94,7 +94,7 @@ describe('services that need a service that stops', () => {
     const plan = cluster.plan(newDb);
     expect(inWords(plan)).toEqual(['update db 1-2: STOP db, START db']);
     expect(plan.notes).toEqual([
-      'not restarted with db, although needing it: app, lb; db goes down on 1 node at a time',
+      'not restarted with db, although they require it: app, lb; db goes down on 1 node at a time',
     ]);
   });
 

@@ -51,7 +51,7 @@ describe('an apply that finds drift', () => {
       { seen: 'rebooted' },
       {},
       ['update app 2: CONFIRM, START app'],
-      'its machine came up again',
+      'its machine was rebooted',
     ],
     ['rebooted, and left so', { seen: 'rebooted' }, { rebooted: 'nothing' }, []],
     [
@@ -67,14 +67,14 @@ describe('an apply that finds drift', () => {
       { toReplace: true },
       {},
       [`replace app 2: STOP app, REMOVE app, DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
-      'its replacement was asked for',
+      'its replacement was requested',
     ],
     [
       'toReplace and gone',
       { toReplace: true, seen: 'gone' },
       { gone: 'nothing' },
       [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
-      'its replacement was asked for',
+      'its replacement was requested',
     ],
   ])('%s', (_title, facts, repair, kinds, reason) => {
     const cluster = standing();
@@ -143,7 +143,7 @@ describe('replace', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-3'] });
     expect(() => cluster.plan({ ...web, nodes: { ...web.nodes, app: group(2, 'app') } })).toThrow(
-      /app-3 is not in the cluster's spec any more/,
+      /app-3 is no longer in the cluster's spec/,
     );
   });
 });
@@ -174,7 +174,7 @@ describe('start, stop, restart and reconfigure of a node whose machine was reboo
     cluster.begin(intent);
     const plan = cluster.plan();
     expect(inWords(plan)).toEqual(kinds);
-    expect(plan.kinds[0]?.chain[0]?.reason).toBe('its machine came up again');
+    expect(plan.kinds[0]?.chain[0]?.reason).toBe('its machine was rebooted');
     expect(cluster.play(plan).stuck).toEqual([]);
     expect(cluster.state.nodes['app-2']?.facts.seen).toBeUndefined();
     expect(isEmptyPlan(cluster.plan())).toBe(true);

@@ -159,7 +159,7 @@ describe('a rolling operation', () => {
     const cluster = new TestCluster();
     cluster.begin({ kind: 'apply', width: 1 });
     expect(() => cluster.plan(spec({ g: group(1, 'a', 'b') }, services))).toThrow(
-      'services need each other in a circle (a needs b to be installed, b needs a to run), so they cannot be done one after the other; do it without a width',
+      'services have circular dependencies (a needs b to be installed, b needs a to run), so a rolling operation is not possible; omit the width',
     );
   });
 });

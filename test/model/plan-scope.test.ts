@@ -136,8 +136,8 @@ describe('an apply that is limited', () => {
   });
 
   it.each<[string, Limit, string]>([
-    ['node', { nodes: ['app-1', 'app-9'] }, 'there is no node app-9, neither in the cluster nor in its file'],
-    ['service', { services: ['ap'] }, 'there is no service ap, neither in the cluster nor in its file'],
+    ['node', { nodes: ['app-1', 'app-9'] }, 'node app-9 exists neither in the cluster nor in its file'],
+    ['service', { services: ['ap'] }, 'service ap exists neither in the cluster nor in its file'],
     [
       'service on the nodes named',
       { services: ['db'], nodes: ['app-1'] },

@@ -158,25 +158,25 @@ describe('start, stop, restart, reconfigure', () => {
     [
       'a service that is not there',
       { kind: 'stop', services: ['cache'] },
-      /no service cache; the cluster has db, app, lb, tools/,
+      /service cache does not exist; the cluster has db, app, lb, tools/,
     ],
     [
       'a service without the action',
       { kind: 'restart', services: ['tools'] },
-      /restart needs an action start, which service tools does not declare; those that do: db, app, lb/,
+      /restart requires the action start, which service tools does not declare; services that do: db, app, lb/,
     ],
     [
       'a node that is not there',
       { kind: 'exec', command: 'true', nodes: ['app-1', 'app-9'] },
-      /no node app-9; the cluster has app-1, app-2, db-1, lb-1/,
+      /node app-9 does not exist; the cluster has app-1, app-2, db-1, lb-1/,
     ],
-    ['no node at all', { kind: 'exec', command: 'true', nodes: [] }, /exec names no node/],
+    ['no node at all', { kind: 'exec', command: 'true', nodes: [] }, /exec has an empty list of nodes/],
     [
       'a service that is on none of the nodes',
       { kind: 'restart', services: ['db'], nodes: ['app-1'] },
       /service db is on none of the nodes app-1/,
     ],
-    ['a node to replace that is not there', { kind: 'replace', nodes: ['db-3'] }, /no node db-3/],
+    ['a node to replace that is not there', { kind: 'replace', nodes: ['db-3'] }, /node db-3 does not exist/],
     ['a width of nothing', { kind: 'restart', services: ['db'], width: 0 }, /width is 0/],
   ])('%s is refused', (_title, intent, words) => {
     const cluster = standing();

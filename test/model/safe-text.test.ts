@@ -46,7 +46,7 @@ describe('text for a configuration file, an argument list or a header', () => {
   test.each(['%h', '${HOME}', '~root', 'a#b', 'a;b', 'a|b', 'a&b', '$(id)', 'a$b', 'a*'])(
     'is no user when it is %j',
     (user) => {
-      expect(unsafeUser(user)).toContain('holds a character');
+      expect(unsafeUser(user)).toContain('contains a character');
     },
   );
 });

@@ -38,15 +38,15 @@ describe('a shape', () => {
 
   it.each<readonly [string, Shape, unknown, string]>([
     ['a missing argument', person, undefined, 'the argument: is missing, and must be an object'],
-    ['a missing field', person, {}, 'by: is missing, and must be a text of 1 to 5 characters'],
-    ['a text that is too long', person, { by: 'secret' }, 'by: is a text of 6 characters, and must be'],
-    ['another type', person, { by: 5 }, 'by: is 5, and must be a text'],
+    ['a missing field', person, {}, 'by: is missing, and must be text of 1 to 5 characters'],
+    ['a text that is too long', person, { by: 'secret' }, 'by: is text of 6 characters, and must be'],
+    ['another type', person, { by: 5 }, 'by: is 5, and must be text'],
     ['a list instead of an object', person, ['me'], 'the argument: is a list of 1, and must be an object'],
     ['an unknown field', person, { by: 'me', admin: true }, 'admin: is not a field of this message'],
     ['a fraction', person, { by: 'me', age: 1.5 }, 'age: is 1.5, and must be a whole number'],
     ['a name that every object inherits', id(), 'constructor', 'and must be a name of 1 to 200 characters'],
     ['an unknown word', oneOf('on', 'off'), 'up', 'and must be one of on, off'],
-    ['an unknown variant', variants('kind', { on: {} }), { kind: 'toString' }, 'kind: is a text of 8'],
+    ['an unknown variant', variants('kind', { on: {} }), { kind: 'toString' }, 'kind: is text of 8'],
     [
       'a field of another variant',
       variants('kind', { on: {}, off: { now: flag } }),

@@ -245,7 +245,7 @@ describe('plugins from scratch', () => {
     });
     expect(await run({ url: 'u', how: 'reserved' })).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('returned flavor, which only Heddle sets'),
+      stdout: expect.stringContaining('returned flavor, which is reserved for Heddle'),
     });
     expect(
       await heddle('plugins', 'run', 'late', write('task.json', { taskName: 'CREATE' }), '--config', config),

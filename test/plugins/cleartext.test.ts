@@ -54,7 +54,7 @@ describe.each(accounts)('an account of %s whose %s is http:// outside of loopbac
   // Promise: no-cleartext
   test('is refused when the configuration is checked, unless it says insecure: true', () => {
     expect(() => checkAccounts(registry, accountAt(outside))).toThrow(
-      `providers.box.fields.${key}: is not encrypted, and leaves this machine. Use https://, or set \`insecure: true\` beside it.`,
+      `providers.box.fields.${key}: is an unencrypted address of another machine. Use https://, or set \`insecure: true\`.`,
     );
     expect(() => checkAccounts(registry, accountAt(outside, { insecure: true }))).not.toThrow();
     expect(() => checkAccounts(registry, accountAt('http://127.0.0.1:1'))).not.toThrow();
@@ -113,7 +113,7 @@ test('a Temporal server outside of loopback gets no API key without TLS', () => 
   expect(load('127.0.0.1:7233', off)).toBe(false);
   expect(load('[::1]:7233', off)).toBe(false);
   for (const address of ['192.0.2.1:7233', 'temporal.example.com:7233'])
-    expect(() => load(address, off)).toThrow(`the API key would go to ${address} unencrypted`);
+    expect(() => load(address, off)).toThrow(`the API key would be sent to ${address} unencrypted`);
 });
 
 test("an address of OpenStack's catalogue that is http:// outside of loopback gets no token", async () => {

@@ -154,7 +154,7 @@ describe('files that fields of plugins name', () => {
     chmodSync(closed, 0o711);
     if (process.getuid?.() !== 0) chmodSync(closed, 0o100);
     expect(() => withoutRoot(checkTree)).toThrow(
-      `automators.ansible.fields.folder: ${closed} cannot be checked: reading it is not permitted`,
+      `automators.ansible.fields.folder: ${closed} cannot be checked: permission denied`,
     );
     chmodSync(closed, 0o755);
   });

@@ -208,7 +208,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     [
       'key of automators',
       () => writeProvider({ prepares: 'users' }),
-      'prepares: is for automators, and the plugin is of type provider. Remove it.',
+      'prepares: applies only to automators, but the plugin is of type provider. Remove it.',
     ],
     [
       'key of providers',
@@ -220,7 +220,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
           countsCalls: true,
         });
       },
-      'countsCalls: is for providers, and the plugin is of type automator. Remove it.',
+      'countsCalls: applies only to providers, but the plugin is of type automator. Remove it.',
     ],
     [
       'unknown key',
@@ -271,14 +271,14 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     [
       'neither class nor command',
       () => writeProvider({ entry: undefined, class: undefined }),
-      'entry: is missing. Name the module and its class, or a command.',
+      'entry: is missing. Set entry and class, or command.',
     ],
     [
       'class and command',
       () => writeProvider({ command: ['sh'] }),
-      'entry: is there besides command. Keep one of them.',
+      'entry: cannot be combined with command. Remove one of them.',
     ],
-    ['requests of a class', () => writeProvider({ requests: ['run'] }), 'requests: belongs to a command.'],
+    ['requests of a class', () => writeProvider({ requests: ['run'] }), 'requests: requires command.'],
     [
       'program that is not on PATH',
       () => writeProvider({ command: ['no-such-program'], entry: undefined, class: undefined }),
@@ -369,7 +369,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     [
       'folder that is missing',
       () => writeProvider({ resources: { keys: { format: 'folder' } } }),
-      'resources.keys.format: is folder, and there is no path',
+      'resources.keys.format: is folder, which requires path',
     ],
     [
       'archive that it brings',
@@ -377,7 +377,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         writeProvider({ resources: { keys: { path: './keys', format: 'archive' } } });
         write('providers/cloud/keys', '');
       },
-      'resources.keys.format: is archive, and there is a path',
+      'resources.keys.format: is archive, which cannot be combined with path',
     ],
     [
       'permissions of what it brings',
@@ -385,7 +385,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
         writeProvider({ resources: { keys: { path: './keys', format: 'file', permissions: '0400' } } });
         write('providers/cloud/keys', '');
       },
-      'permissions: belong to what people put into the store',
+      'permissions: cannot be combined with path',
     ],
     [
       'permissions that are none',
@@ -399,7 +399,7 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
           resources: { keys: { format: 'file' } },
           fields: { user: { key: { title: 'Key', type: 'resource', resource: 'keys' } } },
         }),
-      'fields.user.key: takes a resource. Only fields that users fill in for an automator can.',
+      "fields.user.key: cannot accept a resource. Only users' fields of automators can.",
     ],
     [
       'machines that are looked for and cannot be found',
@@ -409,45 +409,69 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     [
       'required field that is not declared',
       () => writeProvider({ fields: { admin: {}, required: { admin: [['key']] } } }),
-      'names key, which is no field of admin',
+      'names key, which is not a field of admin',
     ],
     [
       'select without options',
       () => writeProvider({ fields: { user: { size: { title: 'Size', type: 'select' } } } }),
-      'is a select without options',
+      'is of type select, which requires options',
     ],
     [
       'default that the field refuses',
       () => writeProvider({ fields: { user: { n: { title: 'N', type: 'integer', default: 'x' } } } }),
-      'fields.user.n.default: is not what the field allows',
+      'fields.user.n.default: is not a valid value of the field',
     ],
     ...(
       [
-        ['pattern that is no regular expression', { pattern: '(' }, 'pattern: is no regular expression'],
-        ['pattern that could stall a worker', { pattern: '(a)\\1' }, 'pattern: uses what RE2 does not have'],
-        ['pattern of a number', { type: 'number', pattern: 'a' }, 'pattern: is for string, text, url'],
-        ['bound of a text', { min: 1 }, 'min: is for number, integer, duration'],
-        ['bound that is no number', { type: 'integer', max: '30s' }, 'max: is no number'],
-        ['bound that is no duration', { type: 'duration', max: 'soon' }, 'max: is no duration such as "30s"'],
+        [
+          'pattern that is not a regular expression',
+          { pattern: '(' },
+          'pattern: is not a valid regular expression',
+        ],
+        [
+          'pattern that could stall a worker',
+          { pattern: '(a)\\1' },
+          'pattern: uses syntax that RE2 does not support',
+        ],
+        [
+          'pattern of a number',
+          { type: 'number', pattern: 'a' },
+          'pattern: applies only to the types string, text, url',
+        ],
+        ['bound of a text', { min: 1 }, 'min: applies only to the types number, integer, duration'],
+        ['bound that is not a number', { type: 'integer', max: '30s' }, 'max: must be a number'],
+        [
+          'bound that is not a duration',
+          { type: 'duration', max: 'soon' },
+          'max: must be a duration such as "30s"',
+        ],
         [
           'minimum above the maximum',
           { type: 'duration', min: '1h', max: '2m' },
           'min: 1h is more than max, 2m',
         ],
-        ['default out of bounds', { type: 'integer', min: 1, default: 0 }, 'default: is not what the field'],
+        [
+          'default out of bounds',
+          { type: 'integer', min: 1, default: 0 },
+          'default: is not a valid value of the field',
+        ],
         ['empty condition', { requiredWhen: {} }, 'requiredWhen: '],
         [
           'condition of an unknown field',
           { requiredWhen: { x: 'given' } },
-          'requiredWhen.x: is no other field',
+          'requiredWhen.x: is not another field',
         ],
         [
           'condition of the field itself',
           { requiredWhen: { f: ['a'] } },
-          'requiredWhen.f: is no other field',
+          'requiredWhen.f: is not another field',
         ],
-        ['condition on a value that is impossible', { requiredWhen: { g: ['c'] } }, 'g: "c" is no value of'],
-        ['condition that always holds', { requiredWhen: { g: 'given' } }, 'g: is always given'],
+        [
+          'condition on a value that is impossible',
+          { requiredWhen: { g: ['c'] } },
+          'g: "c" is not a value of',
+        ],
+        ['condition that always holds', { requiredWhen: { g: 'given' } }, 'g: is always met'],
       ] as const
     ).map(([title, constraints, expected]): readonly [string, () => void, string] => [
       title,

@@ -54,7 +54,7 @@ describe('a key that names or reaches the machine', () => {
         if (allowed) continue;
         expect(fault({ [key]: value }, action)).toMatch(
           new RegExp(
-            `plugin cloud returned ${key} from ${action}, which names or reaches the machine.*under another key`,
+            `plugin cloud returned ${key} from ${action}, which identifies the machine.*under another key`,
           ),
         );
       }
@@ -70,7 +70,7 @@ describe('a key that names or reaches the machine', () => {
     (key, action) => {
       for (const value of [null, 'x', {}])
         expect(fault({ [key]: value }, action)).toContain(
-          `plugin cloud returned ${key}, which only Heddle sets`,
+          `plugin cloud returned ${key}, which is reserved for Heddle`,
         );
     },
   );
@@ -95,7 +95,7 @@ describe('a key that names or reaches the machine', () => {
 
 describe('an identity key of a provider', () => {
   test.each<readonly [string, JsonObject, string]>([
-    ['a blank providerid', { providerid: ' ' }, 'providerid that should be a text'],
+    ['a blank providerid', { providerid: ' ' }, 'providerid that should be text'],
     ['a number as providerid', { providerid: 7 }, 'providerid'],
     ['a providerid that is an option', { providerid: '--all' }, 'providerid'],
     ['a providerid in two lines', { providerid: 'a\nb' }, 'providerid'],
@@ -239,7 +239,7 @@ describe("a result with a secret of the provider's account", () => {
     ['ssh-auth.password', { providerid: 'i-1', 'ssh-auth': { user: 'root', password: 'hunter2-and-more' } }],
     ['links[1].url', { links: ['x', { url: 'https://cloud/?key=hunter2-and-more' }] }],
   ])('is refused with its place, %s', (place, result) => {
-    expect(() => take(result)).toThrow(`${place}, which holds a secret of the account`);
+    expect(() => take(result)).toThrow(`${place}, which contains a secret of the account`);
     expect(() => take(result)).not.toThrow('hunter2');
   });
 

@@ -46,9 +46,9 @@ describe('fields', () => {
   test('are required as alternatives', () => {
     expect(told('admin', { token: 't' })).toEqual([]);
     expect(told('admin', {})).toEqual([
-      'fields: fields are missing. The plugin needs apiKey, or endpoint and token.',
+      'fields: fields are missing. The plugin requires apiKey, or endpoint and token.',
     ]);
-    expect(told('user', {})).toEqual(['fields.script: is missing. The plugin needs script.']);
+    expect(told('user', {})).toEqual(['fields.script: is missing. The plugin requires script.']);
     expect(told('user', { script: '' })).toHaveLength(1);
   });
 
@@ -59,7 +59,7 @@ describe('fields', () => {
     });
     expect(checkFields({ fields }, 'user', { script: 's' }, []).values).toEqual({ script: 's' });
     expect(told('user', { script: 's', endpoint: 'x' })).toEqual([
-      'fields.endpoint: is an unknown key. Known are: zone, script, size, password, count.',
+      'fields.endpoint: is an unknown key. Known: zone, script, size, password, count.',
     ]);
   });
 
@@ -80,7 +80,7 @@ describe('fields', () => {
       [],
     );
     expect(said({ network: 'host' }, allow)).toEqual([
-      'fields.network: may be set in cluster files only to what the administrator lists. In heddle.yaml of the workers, `allow: {network: [...]}` of the provider account must list "host".',
+      'fields.network: has a value that the administrator does not allow in cluster files. In heddle.yaml of the workers, `allow: {network: [...]}` of the provider account must list "host".',
     ]);
     expect(said({ network: 'blue' })).toHaveLength(1);
     expect(said({ network: { secret: 'env:NETWORK' } }, allow)).toHaveLength(1);

@@ -56,7 +56,7 @@ test.each<readonly [string, readonly Json[], string]>([
 test('a name that is there twice is refused, and so is a file without machines', () => {
   expect(read({ name: 'a' }, { name: 'a' })).toMatchObject({
     ok: false,
-    problems: [{ wrong: 'a is in line 10 already', place: { line: 20 } }],
+    problems: [{ wrong: 'a is already listed in line 10', place: { line: 20 } }],
   });
   expect(read()).toMatchObject({ ok: false, problems: [{ wrong: 'has no machines' }] });
 });

@@ -70,7 +70,7 @@ describe("a plugin's result", () => {
       },
       'result.a is a getter',
     ],
-    ['a cycle', { result: cyclic }, 'result.self holds itself'],
+    ['a cycle', { result: cyclic }, 'result.self contains itself'],
     ['a BigInt', { result: { n: 1n } }, 'result.n is a bigint'],
     ['a Date inside', { result: { at: new Date() } }, 'result.at is a Date'],
     ['a Buffer', { result: { b: Buffer.from('x') } }, 'result.b is a Buffer'],
@@ -80,15 +80,15 @@ describe("a plugin's result", () => {
     ['a function', { result: { toJSON: () => 1 } }, 'result.toJSON is a function'],
     ['NaN', { result: { n: Number.NaN } }, 'result.n is NaN'],
     ['undefined in a list', { result: { l: [undefined] } }, 'result.l[0] is undefined'],
-    ['__proto__', JSON.parse('{"result": {"a": {"__proto__": {"x": 1}}}}'), 'is a key that is not allowed'],
-    ['constructor', { result: { constructor: 1 } }, 'result.constructor is a key that is not allowed'],
+    ['__proto__', JSON.parse('{"result": {"a": {"__proto__": {"x": 1}}}}'), 'is a forbidden key'],
+    ['constructor', { result: { constructor: 1 } }, 'result.constructor is a forbidden key'],
     ['a result that is a list', { result: [1] }, 'result should be an object'],
     ['more than 8 KiB', { result: { a: 'x'.repeat(8_200) } }, '8192'],
     ['10 MB', { result: { a: Array.from({ length: 10 }, () => 'x'.repeat(1_000_000)) } }, '8192'],
     [
       'many numbers',
       { result: { a: Array.from({ length: 1_000 }, () => 123_456_789_012) } },
-      '8192 is the limit',
+      'the limit is 8192',
     ],
     ['a long hole', { result: { a: new Array(4_000_000_000) } }, '8192'],
   ])('is refused when it is or holds %s', (_, value, expected) => {
@@ -104,7 +104,7 @@ describe("a plugin's result", () => {
     );
     expect(stdout?.length).toBeLessThan(66_000);
     expect(stdout).toMatch(/^ax+\n\.\.\. \d+ characters left out \.\.\.\nx+z$/);
-    expect(stderr).toBe('(not a text, but a number)');
+    expect(stderr).toBe('(not text, but a number)');
     expect(parseResult({ stdout: '\uD800' }, source).stdout).toBe('\uFFFD');
   });
 

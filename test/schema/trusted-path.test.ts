@@ -114,7 +114,7 @@ describe('the owner check of a path', () => {
     expect(whyUntrusted(absent)).toEqual({
       path: absent,
       wrong: 'does not exist, and other users could create it',
-      right: `Create it, or name a file outside of ${join(folder, 'shared')}`,
+      right: `Create it, or specify a file outside of ${join(folder, 'shared')}`,
       isAbsent: true,
     });
     expect(wrong(link('dangling', absent))).toBe(`${absent} does not exist, and other users could create it`);
@@ -127,7 +127,7 @@ describe('the owner check of a path', () => {
   it('advises for a shared folder with the sticky bit to name another', () => {
     const shared = make('shared', 0o1777);
     expect(wrong(file('shared/own'))).toBeUndefined();
-    expect(whyUntrusted(shared)).toMatchObject({ path: shared, right: 'Name another folder' });
+    expect(whyUntrusted(shared)).toMatchObject({ path: shared, right: 'Specify another folder' });
   });
 
   it('advises to change the owner of the file itself only', () => {
@@ -137,7 +137,7 @@ describe('the owner check of a path', () => {
     restoreFile();
     const restoreFolder = pretendForeign(folder);
     expect(whyUntrusted(join(folder, 'absent'))?.right).toMatch(
-      /^Name a file elsewhere, or run as user \d+$/,
+      /^Move the file to another folder, or run as user \d+$/,
     );
     restoreFolder();
   });

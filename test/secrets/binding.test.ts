@@ -31,7 +31,7 @@ describe('a payload of a workflow', () => {
         PayloadRefusedError,
       );
     }
-    expect(await refusalOf(sealed)).toMatch(/did not say which workflow/);
+    expect(await refusalOf(sealed)).toMatch(/did not report which workflow/);
   });
 
   it('is refused in every namespace other than its own', async () => {
@@ -150,14 +150,14 @@ describe('a payload that is bound to no workflow', () => {
     ];
     for (const payload of wrong) {
       const [sealed] = await codecFor().encode([payload]);
-      expect(await refusalOf(sealed, workflow('any'))).toMatch(/bound to no workflow/);
+      expect(await refusalOf(sealed, workflow('any'))).toMatch(/not bound to a workflow/);
     }
   });
 
   it('is refused by activities and by clients, even as an envelope', async () => {
     const sealed = await codecFor().encode([json({ heddle: '*', args: ['x'], until: 5 })]);
-    expect(await refusalOf(sealed[0], activity('cluster/a', '1'))).toMatch(/bound to no workflow/);
-    await expect(codecFor().decode(sealed, workflow('any'))).rejects.toThrow(/bound to no workflow/);
+    expect(await refusalOf(sealed[0], activity('cluster/a', '1'))).toMatch(/not bound to a workflow/);
+    await expect(codecFor().decode(sealed, workflow('any'))).rejects.toThrow(/not bound to a workflow/);
   });
 });
 

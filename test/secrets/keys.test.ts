@@ -192,7 +192,7 @@ describe('export and import', () => {
   it.each([
     ['no JSON', 'AAAA-not-to-be-quoted', /is not a JSON object/],
     ['a newer version', '{"version":2}', /unknown version/],
-    ['no keys', '{"version":1,"current":"a","keys":[]}', /holds no keys/],
+    ['no keys', '{"version":1,"current":"a","keys":[]}', /contains no keys/],
     ['an illegal id', `{"version":1,"current":"a","keys":[{"id":"../a"}]}`, /keys\[0\]\.id/],
     [
       'a bad date',

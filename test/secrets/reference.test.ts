@@ -56,9 +56,7 @@ describe('resolveSecrets', () => {
     await symlink('/proc/self/environ', join(folder, 'link'));
     await symlink('/proc/self', join(folder, 'process'));
     for (const file of ['link', 'process/environ'])
-      await expect(resolve({ secret: `file:${join(folder, file)}` })).rejects.toThrow(
-        'belongs to the system',
-      );
+      await expect(resolve({ secret: `file:${join(folder, file)}` })).rejects.toThrow('is a system file');
   });
 
   it('returns a changed secret the next time', async () => {
@@ -80,16 +78,16 @@ describe('resolveSecrets', () => {
     ['env:NOT_SET', /^fields\.key: .*\(env:\).*NOT_SET is not set/],
     ['env:EMPTY', /EMPTY is not set/],
     ['env:constructor', /constructor is not set/],
-    ['env:HEDDLE_KEYS', /HEDDLE_KEYS belongs to Heddle/],
-    ['env:TEMPORAL_API_KEY', /TEMPORAL_API_KEY belongs to Heddle or Temporal/],
-    ['file:/proc/self/environ', /\/proc\/self\/environ belongs to the system/],
-    [`file:/proc/${process.pid}/environ`, /belongs to the system/],
-    ['file:/proc/self/../self/environ', /belongs to the system/],
-    ['file:/dev/fd/0', /belongs to the system/],
+    ['env:HEDDLE_KEYS', /HEDDLE_KEYS is reserved for Heddle/],
+    ['env:TEMPORAL_API_KEY', /TEMPORAL_API_KEY is reserved for Heddle or Temporal/],
+    ['file:/proc/self/environ', /\/proc\/self\/environ is a system file/],
+    [`file:/proc/${process.pid}/environ`, /is a system file/],
+    ['file:/proc/self/../self/environ', /is a system file/],
+    ['file:/dev/fd/0', /is a system file/],
     ['file:/dev/zero', /\/dev\/zero is not a regular file/],
     ['file:/no/such/file', /^fields\.key: .*\(file:\).*ENOENT.*\/no\/such\/file/],
     ['exec:/no/such/program', /\(exec:\).*cannot be started/],
-    ['exec:', /no command/],
+    ['exec:', /the command is missing/],
     ['exec:"open', /quote/],
     ['vault:secret/data/a#b', /no Vault is configured/],
   ])('names place, scheme and reason for %s', async (secret, message) => {
@@ -123,7 +121,7 @@ describe('a reference that a user wrote', () => {
     const marker = join(folder, 'marker');
     const value = { a: { secret: `exec:/usr/bin/touch ${marker}` }, b: [{ secret: 'env:SEEN' }] };
     await expect(resolveSecrets(value, { environment }, users)).rejects.toThrow(
-      /^fields\.a refers to a secret that cluster files may not use here; .*secrets\.allow/,
+      /^fields\.a refers to a secret that cluster files may not use; .*secrets\.allow/,
     );
     expect(existsSync(marker)).toBe(false);
   });
@@ -162,7 +160,7 @@ describe('a reference that a user wrote', () => {
         );
       lead(theirs);
       await expect(resolveWhile(() => lead(own))).rejects.toThrow(
-        `${path} leads to a file that cluster files may not use`,
+        `${path} leads to a file that cluster files may not read`,
       );
       lead(theirs);
       expect(await resolveWhile(() => undefined)).toMatchObject({ value: 'harmless' });
@@ -222,7 +220,7 @@ describe('exec:', () => {
     await expect(
       resolve({ secret: `exec:${node} -e 'process.stdout.write("x".repeat(1e6))'` }),
     ).rejects.toThrow(/more than/);
-    await expect(resolve({ secret: `exec:${node} -e 0` })).rejects.toThrow(/gives nothing/);
+    await expect(resolve({ secret: `exec:${node} -e 0` })).rejects.toThrow(/provides no value/);
   });
 
   it.each([
@@ -286,11 +284,11 @@ describe('vault:', () => {
     ['secret/data/cloud one#nosuch', /no text field nosuch/],
     ['secret/data/cloud one#port', /no text field port/],
     ['secret/data/cloud one#constructor', /no text field/],
-    ['secret/data/none#a', /Vault answered 404 for \/v1\/secret\/data\/none/],
-    ['secret/data/broken#a', /not JSON/],
-    ['secret/data/moved#a', /gave no answer/],
-    ['secret/../sys/seal#a', /expected is vault:/],
-    ['secret/data/a', /expected is vault:/],
+    ['secret/data/none#a', /Vault returned 404 for \/v1\/secret\/data\/none/],
+    ['secret/data/broken#a', /no JSON/],
+    ['secret/data/moved#a', /does not answer/],
+    ['secret/../sys/seal#a', /must be vault:/],
+    ['secret/data/a', /must be vault:/],
   ])('reports %s', async (reference, message) => {
     const error = await resolve({ secret: `vault:${reference}` }, { vault }).catch(
       (thrown: unknown) => thrown,
@@ -305,7 +303,7 @@ describe('vault:', () => {
     ).rejects.toThrow(/403.*expired/);
     await expect(
       resolve({ secret: 'vault:secret/data/a#b' }, { vault: { ...vault, address: 'http://127.0.0.1:9' } }),
-    ).rejects.toThrow(/127\.0\.0\.1:9 gave no answer/);
+    ).rejects.toThrow(/127\.0\.0\.1:9 does not answer/);
   });
 });
 

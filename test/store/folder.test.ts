@@ -139,7 +139,9 @@ describe('a log', () => {
   it('that others can access are refused', async () => {
     await mkdir(folder);
     await chmod(folder, 0o755);
-    expect(() => createFolderStore({ folder })).toThrow(/is open to others \(mode 755\).*chmod 700/);
+    expect(() => createFolderStore({ folder })).toThrow(
+      /is accessible to other users \(mode 755\).*chmod 700/,
+    );
   });
 });
 

@@ -72,7 +72,7 @@ it('unpacks an archive beside the archive itself, once for each set of permissio
 it('leaves nothing of a failed fetch or unpacking, and tries again', async () => {
   const cache = open();
   const bad = have('bad', 'archive', Buffer.from('no archive'.repeat(100)));
-  await expect(cache.get(bad)).rejects.toThrow(/is no tar archive/);
+  await expect(cache.get(bad)).rejects.toThrow(/is not a valid tar archive/);
   await expect(cache.get({ ...bad, digest: `sha256:${'0'.repeat(64)}` })).rejects.toThrow('not there');
   expect(readdirSync(join(folder, 'resources'))).toEqual([]);
   const late = have('late', 'file', Buffer.from('here'));
@@ -172,7 +172,7 @@ describe('a resource that was changed on disk', () => {
     const key = have('key', 'file', Buffer.from('secret'));
     mkdirSync(join(folder, 'resources'));
     chmodSync(join(folder, 'resources'), 0o770);
-    await expect(open().get(key)).rejects.toThrow(/is open to others \(mode 770\).*chmod 700/);
+    await expect(open().get(key)).rejects.toThrow(/is accessible to other users \(mode 770\).*chmod 700/);
     chmodSync(join(folder, 'resources'), 0o700);
     const restore = pretendForeign(join(folder, 'resources'));
     await expect(open().get(key))
@@ -184,7 +184,7 @@ describe('a resource that was changed on disk', () => {
   it('is refused if the fetched content has another digest', async () => {
     const key = have('key', 'file', Buffer.from('secret'));
     contents[key.digest] = Buffer.from('something else');
-    await expect(open().get(key)).rejects.toThrow('has another digest');
+    await expect(open().get(key)).rejects.toThrow('does not match its digest');
     expect(readdirSync(join(folder, 'resources'))).toEqual([]);
   });
 });

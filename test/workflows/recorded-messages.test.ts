@@ -80,7 +80,7 @@ const notRecorded: { readonly [Type in WorkflowType]?: Readonly<Record<string, R
     return: /there is no reservation/,
     logIn: /there is no reservation/,
   },
-  artifacts: { set: /there is no resource/, rollback: /there is no resource/ },
+  artifacts: { set: /resource \S+ does not exist/, rollback: /resource \S+ does not exist/ },
 };
 
 /** The message that ends a workflow cannot reach it again. */

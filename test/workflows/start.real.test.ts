@@ -130,7 +130,7 @@ describe("a cluster workflow started without Heddle's client", () => {
     [
       'script missing',
       { services: { app: { actions: { start: { type: 'shell' } } } } },
-      'The plugin needs script, or scriptFile, or scripts and file',
+      'The plugin requires script, or scriptFile, or scripts and file',
     ],
     [
       'circle',

@@ -253,7 +253,7 @@ services: {app: {actions: {configure: {type: shell, fields: {script: '${script}'
     expect(pasted).toMatchObject({ code: 2 });
     expect(pasted.stderr.match(/pasting\.yaml:4:\d+: .*/g)).toEqual([
       expect.stringContaining(
-        'fields.script: ${{ var.url }} is a value of another cluster, and the field script is code, which such a value could change. Pass it in a field for data (data, arguments, environment), or write ${{ word(var.url) }}',
+        'fields.script: ${{ var.url }} is a value of another cluster, and the field script is code, which such a value could alter. Pass it in a data field (data, arguments, environment), or write ${{ word(var.url) }}',
       ),
       expect.stringContaining('${{ nodes.app-1.ipaddress }} is a value that a node or its provider reports'),
     ]);

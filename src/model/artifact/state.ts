@@ -18,7 +18,7 @@ export interface ResourceRecord {
   readonly versions: readonly ResourceVersion[];
   /** The version that the name means; absent: none, and no cluster can begin to use it. */
   readonly set?: number;
-  /** What was set before, the latest last. */
+  /** Versions that were set before, the latest last. */
   readonly before: readonly number[];
   /** The number of the next version; numbers are never used again. */
   readonly next: number;
@@ -37,7 +37,7 @@ export interface ResourceContent {
   readonly format: ResourceFormat;
   /** Size of the content, in bytes. */
   readonly bytes: number;
-  /** In how many parts it is stored. */
+  /** Number of parts in which it is stored. */
   readonly parts: number;
 }
 
@@ -62,33 +62,33 @@ export interface PutRequest extends ResourceContent {
 export function refusePut(catalogue: Catalogue, request: unknown): string | undefined {
   const { name, digest, format, bytes, parts, by } = request as Partial<Record<keyof PutRequest, unknown>>;
   if (typeof name !== 'string' || !resourceNamePattern.test(name))
-    return `the name of a resource: ${resourceNameRule}`;
+    return `the name of the resource is invalid. ${resourceNameRule}`;
   if (
     typeof digest !== 'string' ||
     !resourceDigestPattern.test(digest) ||
     !resourceFormats.some((one) => one === format) ||
     typeof by !== 'string'
   )
-    return 'the request names no digest, format or requester';
+    return 'the request lacks a digest, format or requester';
   if (typeof bytes !== 'number' || !Number.isInteger(bytes) || bytes < 0 || bytes > maxResourceBytes)
-    return `the size is not one of at most ${maxResourceBytes} bytes`;
+    return `the size must be at most ${maxResourceBytes} bytes`;
   if (parts !== partsOf(bytes))
     return `${bytes} bytes are stored in ${partsOf(bytes)} parts, not ${String(parts)}`;
   if (catalogue[name]?.versions.some((known) => known.digest === digest && known.format === format) === true)
     return undefined;
   const count = Object.values(catalogue).reduce((sum, { versions }) => sum + versions.length, 0);
   if (catalogue[name] === undefined && Object.keys(catalogue).length >= maxResources)
-    return `there are ${maxResources} resources, and no more fit; 'heddle resource prune' removes unused ones`;
+    return `the limit of ${maxResources} resources is reached; run 'heddle resource prune' to remove unused ones`;
   if (count >= maxVersions)
-    return `there are ${maxVersions} versions of resources, and no more fit; 'heddle resource prune' removes unused ones`;
+    return `the limit of ${maxVersions} versions of resources is reached; run 'heddle resource prune' to remove unused ones`;
   return refuseGrowth(
     'the catalogue of resources',
     { state: catalogue, added: request, most: mostCatalogue },
-    "'heddle resource prune' removes unused ones",
+    "run 'heddle resource prune' to remove unused ones",
   );
 }
 
-/** In how many parts content of a size is stored. */
+/** The number of parts in which content of a size is stored. */
 export function partsOf(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / resourcePartBytes));
 }
@@ -116,9 +116,9 @@ export function putVersion(
 export function refuseSet(catalogue: Catalogue, name: string, version: number | null): string | undefined {
   const record = catalogue[name];
   if (record === undefined)
-    return `there is no resource ${name}; 'heddle resource list' shows those there are`;
+    return `resource ${name} does not exist; run 'heddle resource list' to see the existing ones`;
   if (version === null || record.versions.some((known) => known.version === version)) return undefined;
-  return `resource ${name} has no version ${version}; it has ${record.versions.map((known) => known.version).join(', ') || 'none'}`;
+  return `resource ${name} has no version ${version}; existing versions: ${record.versions.map((known) => known.version).join(', ') || 'none'}`;
 }
 
 export function setVersion(catalogue: Catalogue, name: string, version: number | null): Catalogue {

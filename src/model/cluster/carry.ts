@@ -148,10 +148,10 @@ export function refuseTooLarge(
   const { name, queue } = state;
   const spec = jsonBytes(added.spec);
   if (spec > maxSpecBytes)
-    return `the spec of cluster ${name} has ${spec} bytes as JSON, and at most ${maxSpecBytes} are possible; ${smaller}`;
+    return `the spec of cluster ${name} has ${spec} bytes as JSON; the limit is ${maxSpecBytes}; ${smaller}`;
   const intent = jsonBytes(added.intent);
   if (intent > maxIntentBytes)
-    return `the request has ${intent} bytes as JSON, and at most ${maxIntentBytes} are possible; name fewer nodes or services in it`;
+    return `the request has ${intent} bytes as JSON; the limit is ${maxIntentBytes}; name fewer nodes or services in it`;
   const carried = pack({
     ...state,
     queue: [...queue, { operation: added.intent, spec: added.spec } as unknown as QueuedOperation],
@@ -161,10 +161,10 @@ export function refuseTooLarge(
   const room = wanted.most - bytesForOutcome;
   if (bytes <= room) return undefined;
   return (
-    `cluster ${name} would keep ${bytes} bytes of specs and operations, and has room for ${room}; ` +
+    `cluster ${name} would store ${bytes} bytes of specs and operations; the limit is ${room}; ` +
     `wait until queued operations have ended, or cancel one ('heddle status ${name}' lists them), or ${smaller}`
   );
 }
 
 const smaller =
-  "make the spec smaller: put large scripts and files into resources ('heddle resource put') and name those";
+  "make the spec smaller: store large scripts and files as resources ('heddle resource put') and refer to those";

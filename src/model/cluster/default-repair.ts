@@ -1,4 +1,4 @@
-/** What an apply does about machines that drifted, unless the spec says otherwise. */
+/** Default reactions of an apply to drift of machines. */
 export const defaultRepair = {
   gone: 'replace',
   stopped: 'nothing',

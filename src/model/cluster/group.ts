@@ -190,7 +190,7 @@ export interface Pending {
   readonly asks: readonly BatchSlotRef[];
   readonly leaves: readonly BatchSlotRef[];
   readonly failures: readonly GroupFailure[];
-  /** Machines that were given up undeleted. */
+  /** Machines that were abandoned without deletion. */
   readonly abandoned: readonly string[];
 }
 

@@ -27,7 +27,7 @@ export function indexLabels(labels: Labels): readonly string[] {
     .toSorted();
 }
 
-/** Reads `team=web`; undefined if it is no label. */
+/** Parses `team=web`; undefined if it is not a valid label. */
 export function parseLabel(text: string): readonly [key: string, value: string] | undefined {
   const at = text.indexOf('=');
   const [key, value] = [text.slice(0, at), text.slice(at + 1)];

@@ -15,7 +15,7 @@ export function lostOutputs(
     if (lost.length === 0) return [];
     const what = `${lost.length === 1 ? 'output' : 'outputs'} ${lost.join(', ')}`;
     return [
-      `cluster ${cluster} uses ${what}, which will be gone: it keeps the last ${lost.length === 1 ? 'value' : 'values'}`,
+      `cluster ${cluster} uses ${what}, which will be removed: it keeps the last ${lost.length === 1 ? 'value' : 'values'}`,
     ];
   });
 }

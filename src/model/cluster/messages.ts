@@ -70,7 +70,7 @@ export interface ApplyReply {
   readonly unchanged?: true;
 }
 
-/** What is to be planned, and of what. */
+/** The operation to plan, and its input. */
 export interface PlanRequest {
   readonly clusterName: string;
   readonly intent: Intent;

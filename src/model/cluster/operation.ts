@@ -52,19 +52,19 @@ export interface Operation {
   readonly reason?: string;
   /** Present while it is paused: no task starts, running tasks continue to their end. */
   readonly paused?: { readonly by: string; readonly at: string };
-  /** Tasks planned so far and tasks done; both rise when a plan is made again. */
+  /** Numbers of planned and completed tasks; both increase when the operation is planned again. */
   readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
   /** The first permanent failures. */
   readonly failures?: readonly OperationFailure[];
   /** Nodes that it went on without, as `onFailure`, `minimum` and `rolling.maxFailures` allow; the first of them by id. */
   readonly missing?: MissingNodes;
-  /** How often it replaced lost machines, as the spec's `repair` says, and continued. */
+  /** Number of times that it replaced lost machines, as the spec's `repair` allows, and continued. */
   readonly repairs?: number;
-  /** Machines that were given up undeleted, on a person's word: `<nodeId> <provider> <providerid>`. */
+  /** Machines that were abandoned without deletion, on request: `<nodeId> <provider> <providerid>`. */
   readonly abandoned?: readonly string[];
   /** Of an apply that `nodes` or `services` limited: tasks that the rest of its spec needs. */
   readonly left?: number;
-  /** It follows a changed output of another cluster; no person asked for it. */
+  /** It follows a changed output of another cluster, without a request of a user. */
   readonly followsOutput?: true;
   /** True when there was nothing to do. */
   readonly unchanged?: true;
@@ -84,7 +84,7 @@ export interface OperationFailure extends Pick<
   'action' | 'service' | 'kind' | 'message' | 'lost' | 'at'
 > {
   readonly nodeId: string;
-  /** The operation went on without the node. */
+  /** The operation continued without the node. */
   readonly tolerated?: true;
 }
 

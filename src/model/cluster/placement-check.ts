@@ -27,7 +27,7 @@ export interface PlacementProblem {
   readonly right?: string;
 }
 
-/** What is to be checked on the sites of a plan, by the groups that it works on. */
+/** Checks for the sites of a plan, by the groups that it works on. */
 export function placementChecks(
   clusterId: string,
   { spec, kinds, placements }: ServedPlan,

@@ -8,7 +8,7 @@ import type { ClusterState } from './state.js';
 /** How often one operation replaces lost machines. */
 const repairsOfOperation = 3;
 
-/** The drifts after which a machine is replaced, as the spec's `repair` says; a locked cluster keeps its machines. */
+/** The drift for which the spec's `repair` replaces a machine; a locked cluster keeps its machines. */
 export function replacedDrifts(spec: Pick<ClusterSpec, 'repair' | 'lock'> | undefined): readonly Drift[] {
   if (spec?.lock === true) return [];
   const entries = Object.entries(spec?.repair ?? defaultRepair) as readonly (readonly [Drift, string])[];
@@ -20,7 +20,7 @@ export function removalPolicy({ spec }: Pick<ClusterState, 'spec'>): Omit<Remova
   return { replaces: replacedDrifts(spec), ...(spec?.lock === true ? { locked: true } : {}) };
 }
 
-/** Whether the operation under way replaces a machine that was lost, as the spec's `repair` says. */
+/** Whether the running operation replaces a lost machine, as the spec's `repair` allows. */
 export function replacesLost(
   { spec, operation }: Pick<ClusterState, 'spec' | 'operation'>,
   seen: Drift | undefined,

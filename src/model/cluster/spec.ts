@@ -2,7 +2,7 @@ import type { ClusterSpec, WrittenCluster } from '../../schema/cluster/spec.js';
 
 export type { ClusterSpec, WrittenCluster };
 
-/** What an apply does about machines that drifted. */
+/** Reactions of an apply to drift of machines. */
 export type RepairSpec = ClusterSpec['repair'];
 /** Nodes that are alike. */
 export type GroupSpec = ClusterSpec['nodes'][string];

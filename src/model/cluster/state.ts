@@ -60,7 +60,7 @@ export interface ClusterState extends NodesState {
   readonly halt?: Halt;
   /** Gates and batch slots of the operation under way. */
   readonly coordination?: Coordination;
-  /** Looks at the machines of a cluster at rest: how many were asked for, how many were taken. */
+  /** Probes of the machines of an idle cluster: numbers of requested and completed ones. */
   readonly checks: { readonly asked: number; readonly done: number };
   /** The node that another workflow works on. */
   readonly lease?: NodeLease;

@@ -7,7 +7,7 @@ export interface TaskVariable {
   readonly value: Json;
   /** It is not shown. */
   readonly secret?: true;
-  /** Another cluster says what it is: data, in which no reference counts. */
+  /** The value comes from another cluster: data, in which references have no meaning. */
   readonly imported?: true;
 }
 export type TaskVariables = Readonly<Record<string, TaskVariable>>;

@@ -24,9 +24,9 @@ export interface ClusterStatus {
   readonly labels?: Readonly<Record<string, string>>;
   /** There is an earlier spec, so a rollback is possible. */
   readonly earlierSpec?: true;
-  /** Its file refuses the loss of machines. */
+  /** Its file locks the machines. */
   readonly locked?: true;
-  /** Names of outputs that other clusters use, by the names of those. */
+  /** Names of outputs that other clusters use, by the name of the other cluster. */
   readonly readers?: Readonly<Record<string, readonly string[]>>;
   /** Services that a user stopped. */
   readonly stopped: readonly string[];
@@ -72,7 +72,7 @@ export interface NodeStatus {
   readonly drift?: RecordedDrift;
   /** What the checks of its services found last, by their names. */
   readonly health?: Readonly<Record<string, ServiceHealth>>;
-  /** When a task or a probe last found its machine as it should be (RFC 3339). */
+  /** When a task or a probe last found its machine without drift (RFC 3339). */
   readonly checkedAt?: string;
   /** The payload without secrets. */
   readonly payload: JsonObject;

@@ -42,7 +42,7 @@ export function unpackWork({ kinds, ...work }: PackedWork): Work {
 
 type Nodes = NodesState['nodes'];
 
-/** As the next run gets them: what many machines are made with is stated once. */
+/** As the next run receives them: placements that many machines share are stored once. */
 export interface PackedNodes {
   readonly nodes: Readonly<
     Record<

@@ -32,7 +32,7 @@ function isListExpected([root, ...names]: Expression['words']): boolean {
 }
 
 function notAWord(words: Expression['words']): string {
-  return isListExpected(words) ? `each item is one (${wordRule}), and there is at least one` : 'it is a list';
+  return isListExpected(words) ? `it must be a list of at least one word (${wordRule})` : 'it is a list';
 }
 
 function valueOf([root, name = '', ...keys]: Expression['words'], scope: Scope): Json {
@@ -40,7 +40,7 @@ function valueOf([root, name = '', ...keys]: Expression['words'], scope: Scope):
     case 'var':
       return below(ownValue(scope.variables, name, `variable ${name} has no value`), keys, `var.${name}`);
     case 'node':
-      if (scope.node === undefined) throw new ExpressionError('node is the node of a task, and this is none');
+      if (scope.node === undefined) throw new ExpressionError('node is available only in tasks');
       return below(scope.node, [name, ...keys], 'node');
     case 'nodes':
       return below(nodeNamed(scope, name).values, keys, `nodes.${name}`);
@@ -53,7 +53,7 @@ function valueOf([root, name = '', ...keys]: Expression['words'], scope: Scope):
 
 function nodeNamed({ nodes }: Scope, id: string): KnownNode {
   const node = Object.hasOwn(nodes, id) ? nodes[id] : undefined;
-  if (node === undefined) throw new ExpressionError(`there is no node ${id} at present`);
+  if (node === undefined) throw new ExpressionError(`node ${id} does not exist at present`);
   return node;
 }
 
@@ -67,8 +67,8 @@ function nodesOf({ nodes }: Scope, service: string): readonly (readonly [string,
 function below(value: Json, keys: readonly string[], name: string): Json {
   if (keys.length === 0) return value;
   if (!isJsonObject(value))
-    throw new ExpressionError(`${name} is no mapping, so it has no ${keys.join('.')}`);
-  // Keys of results may hold dots.
+    throw new ExpressionError(`${name} is not a mapping, so it has no ${keys.join('.')}`);
+  // Keys of results may contain dots.
   for (const length of keys.keys()) {
     const key = keys.slice(0, length + 1).join('.');
     if (Object.hasOwn(value, key)) return below(value[key] ?? null, keys.slice(length + 1), `${name}.${key}`);

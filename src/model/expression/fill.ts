@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../json.js';
 import { isExpression, mayHoldExpressions, splitText, type Expression } from './parse.js';
 
-/** An expression without a value. The message says why, and never holds a value. */
+/** An expression without a value. The message contains the reason, and never a value. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 }

@@ -1,6 +1,6 @@
 import type { Expression } from './parse.js';
 
-/** What Heddle itself says of a node: names from the cluster file and numbers. */
+/** Keys of a node that Heddle itself sets: names from the cluster file, and numbers. */
 const ownKeys: ReadonlySet<string> = new Set(['id', 'group', 'nodenum']);
 
 /**

@@ -7,7 +7,7 @@ import { isJsonObject, type Json } from '../json.js';
 export interface Expression {
   /** As it is written, braces included. */
   readonly written: string;
-  /** `['nodes', 'db-1', 'ipaddress']`; the first word says what is referred to. */
+  /** `['nodes', 'db-1', 'ipaddress']`; the first word is the kind of reference. */
   readonly words: readonly string[];
   /** The value is refused unless it is a word (`isWord`), which ends no text that it stands in. */
   readonly mustBeWord?: true;
@@ -110,5 +110,5 @@ function readExpression(written: string): Expression | BrokenExpression {
   const [, plain, word] = form.exec(written) ?? [];
   if (plain !== undefined) return { written, words: plain.split('.') };
   if (word !== undefined) return { written, words: word.split('.'), mustBeWord: true };
-  return { written, wrong: 'is no name such as var.port or nodes.db-1.ipaddress, nor word(NAME)' };
+  return { written, wrong: 'must be a name such as var.port or nodes.db-1.ipaddress, or word(NAME)' };
 }

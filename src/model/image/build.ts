@@ -15,7 +15,7 @@ export interface Build {
   readonly state: BuildState;
   readonly startedAt: string;
   readonly endedAt?: string;
-  /** What it is at, while it is made. */
+  /** Current step of a running build. */
   readonly step?: string;
   /** Why it failed, or is deleted. */
   readonly why?: string;

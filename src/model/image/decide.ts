@@ -67,7 +67,7 @@ export function uploadsDue(
   );
 }
 
-/** Uploads of a ready build that are deleted: their accounts were taken out of `uploads`. */
+/** Uploads of a ready build that must be deleted, because their accounts were removed from `uploads`. */
 export function withdrawnUploads({ withdrawn = [] }: ImageState, { uploads }: Build): readonly Upload[] {
   return uploads.filter(({ state, provider }) => state === 'deleting' || withdrawn.includes(provider));
 }
@@ -165,11 +165,11 @@ function isAt({ uploads }: Build, account: string): boolean {
   return uploads.some(({ provider, state }) => provider === account && state === 'ready');
 }
 
-/** Why a build cannot be taken back now; undefined when it can. */
+/** Why a build cannot be rolled back now; undefined if it can. */
 export function rollbackRefusal(state: ImageState): string | undefined {
   const ready = state.builds.filter((build) => build.state === 'ready');
-  if (ready.length === 0) return `image ${state.name} has no ready build; nothing can be rolled back`;
+  if (ready.length === 0) return `image ${state.name} has no ready build that could be rolled back`;
   return ready.length === 1
-    ? `image ${state.name} has no build before ${ready[0]?.number}; 'heddle image delete ${state.name}' deletes it all`
+    ? `image ${state.name} has no build before ${ready[0]?.number}; run 'heddle image delete ${state.name}' to delete the whole image`
     : undefined;
 }

@@ -17,11 +17,11 @@ export function refuseImageExport({
   if (leaving !== undefined) return `image ${name} is being deleted`;
   const [machine] = machines;
   if (machine !== undefined)
-    return `image ${name} cannot be exported: machine ${machine.name} of a build is left`;
+    return `image ${name} cannot be exported: machine ${machine.name} of a build still exists`;
   const building = builds.find(({ state }) => state === 'building');
   return building === undefined
     ? undefined
-    : `image ${name} cannot be exported while build ${building.number} is made; wait, or cancel it: heddle image cancel ${name}`;
+    : `image ${name} cannot be exported while build ${building.number} is running; wait for it, or cancel it: heddle image cancel ${name}`;
 }
 
 /** What a restored image starts with. */

@@ -29,7 +29,7 @@ export interface CheckImageRequest {
 
 export interface CheckedImage {
   readonly spec: ImageSpec;
-  /** Where the node's machine is from that it is made of. */
+  /** The source of the machine of the captured node. */
   readonly placement?: FoundNode['placement'];
   /** Of what it is made by. */
   readonly recipe: string;

@@ -5,7 +5,7 @@ import type { MachineState } from '../machine/state.js';
 import { accountOfNode } from './account-of-node.js';
 import type { ImageSpec, NodeRef } from './spec.js';
 
-/** A node that an image is made of, as its owner reports it. */
+/** A node that an image is captured from, as its owner reports it. */
 export interface FoundNode {
   /** As the tags of its machine have it. */
   readonly clusterId: string;

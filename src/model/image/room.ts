@@ -14,13 +14,13 @@ export function refuseBuild(state: ImageState): string | undefined {
   const builds = partBytes(bounds.image.builds, state);
   const left = bounds.image.builds.most - buildBytes;
   if (builds > left)
-    return `the builds of image ${name} have ${builds} bytes as JSON, and a further one needs them to have at most ${left}; keep fewer builds, or delete some: heddle image delete ${name} --build NUMBER`;
+    return `the builds of image ${name} have ${builds} bytes as JSON; the limit before another build is ${left}; keep fewer builds, or delete some: heddle image delete ${name} --build NUMBER`;
   const machines = partBytes(bounds.image.machines, state);
   const room = bounds.image.machines.most - machineBytes;
   return machines <= room
     ? undefined
-    : `machines of earlier builds of image ${name} could not be deleted (${machines} bytes as JSON, and at most ${room} are possible before a further build): ${state.machines
+    : `machines of earlier builds of image ${name} could not be deleted (${machines} bytes as JSON; the limit before another build is ${room}): ${state.machines
         .map((machine) => machine.name)
         .slice(0, 5)
-        .join(', ')}; have their provider delete them`;
+        .join(', ')}; delete them at their provider`;
 }

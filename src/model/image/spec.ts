@@ -7,7 +7,7 @@ export type { ImageSpec };
 
 /** How a machine made from the image is tested before the image is offered. */
 export type Validation = Exclude<ImageSpec['validate'], false>;
-/** A command that the administrator of the builders named, and that makes files. */
+/** A command of the builders' configuration that creates files. */
 export type CommandSource = NonNullable<ImageSpec['command']> & { readonly kind: 'command' };
 
 /** A machine from a base image, services carried out on it, and a capture. */
@@ -40,7 +40,7 @@ const emptyRecipe: NonNullable<ImageSpec['recipe']> = { services: [], system: 'n
 export function sourceOf({ name, recipe, services, command }: ImageSpec): RecipeSource | CommandSource {
   if (command !== undefined) return { ...command, kind: 'command' };
   const { from, system, services: names, ...own } = recipe ?? emptyRecipe;
-  // The node says what the recipe of an existing node leaves out.
+  // A recipe of an existing node omits what the node determines.
   const left = from === undefined ? 'default' : accountOfNode;
   const {
     provider = from === undefined ? '' : accountOfNode,

@@ -18,7 +18,7 @@ export interface ImageState extends Moved {
   readonly paused?: { readonly by: string; readonly at: string; readonly why: string };
   /** Nothing is uploaded to these provider accounts until they are resumed. */
   readonly pausedUploads?: Readonly<Record<string, PausedUploads>>;
-  /** Accounts that were taken out of `uploads` and may still have an upload. */
+  /** Accounts that were removed from `uploads` and may still have an upload. */
   readonly withdrawn?: readonly string[];
   /** A build is wanted; it stays until one has succeeded. */
   readonly request?: BuildRequest;

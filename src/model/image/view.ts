@@ -16,7 +16,7 @@ export interface ImageView {
   readonly newest?: number;
   readonly builds: readonly Build[];
   readonly paused?: ImageState['paused'];
-  /** Provider accounts that nothing is uploaded to. */
+  /** Provider accounts to which uploads are paused. */
   readonly pausedUploads?: ImageState['pausedUploads'];
   readonly request?: BuildRequest;
   readonly leaving?: ImageState['leaving'];
@@ -24,7 +24,7 @@ export interface ImageView {
   readonly restored?: ImageState['restored'];
   /** Machines of builds that are not known to be gone, by their names. */
   readonly machines: readonly string[];
-  /** Pools that make nodes from it. */
+  /** Pools that create nodes from it. */
   readonly pools?: readonly string[];
   /** For people. */
   readonly doing: string;
@@ -67,8 +67,8 @@ function doingWords(state: ImageState, now: number): string {
       return state.request === undefined
         ? 'nothing'
         : state.paused === undefined
-          ? (refuseBuild(state) ?? 'waits before it builds again')
-          : 'paused; a build is asked for';
+          ? (refuseBuild(state) ?? 'waits before the next build')
+          : 'paused; a build is requested';
     case 'clean up':
       return `takes back ${next.machine.name}`;
     default:

@@ -12,7 +12,7 @@ export interface Access {
   readonly password?: string;
   /** The user's own public key, used in place of a password. */
   readonly publicKey?: string;
-  /** RFC 3339: when the account expires by itself if nothing revokes it. */
+  /** RFC 3339: when the account expires if it is not revoked earlier. */
   readonly until?: string;
   /** Digest of the machine's own accounts before the user came; absent until the account was created. */
   readonly accounts?: string;

@@ -1,4 +1,4 @@
-/** Actions of the engine that set a mark on a disk before it is written, and look for it afterwards. */
+/** Actions of the engine that write a mark to a disk before a load, and check for it afterwards. */
 export const diskMarks = ['MARK_DISK', 'CHECK_MARK'] as const;
 
 /**

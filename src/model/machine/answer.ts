@@ -78,6 +78,6 @@ export interface UploadedImage {
   /** The provider's own word for it. */
   readonly providerImage: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** When the provider says it was taken in, RFC 3339. */
+  /** When it was captured or uploaded, according to the provider, RFC 3339. */
   readonly createdAt?: string;
 }

@@ -39,7 +39,7 @@ export const longestRecord = 32_768;
 
 const longestValue = 1_024;
 
-/** Undefined if the text has no meaningful line: there is no record. */
+/** Undefined if the text has no meaningful line, and therefore contains no record. */
 export function parseCurrentImage(text: string): CurrentImage | undefined {
   const [first, ...others] = linesOf(text);
   if (first === undefined) return undefined;

@@ -16,7 +16,7 @@ export const openingEvents: Readonly<Partial<Record<MachineIntent['kind'], Machi
   restore: 'restore',
 };
 
-/** States in which it has no user. */
+/** States without a user. */
 const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenance'];
 
 /**
@@ -26,24 +26,24 @@ const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenanc
 export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: string): string | undefined {
   const { name, operation, state, half, account } = machine;
   if (operation !== undefined) {
-    return `machine ${name} is busy: ${describeIntent(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`;
+    return `machine ${name} is busy: ${describeIntent(operation.intent)} by ${operation.by} is running. Wait for it ('heddle machine show ${name}'), or cancel it ('heddle machine cancel ${name}')`;
   }
   const notTheirs = refuseOthers(machine, intent, asks);
   if (notTheirs !== undefined) return notTheirs;
   if (intent.kind === 'remove' && intent.force !== true && (state === 'reserved' || state === 'in use'))
-    return `machine ${name} is ${state}${forUser(machine)}; --force removes it all the same`;
+    return `machine ${name} is ${state}${forUser(machine)}; use --force to remove it anyway`;
   if (intent.kind === 'move' && !movable.includes(state))
-    return `machine ${name} is ${state}${forUser(machine)}; it can be moved to another provider only when it is free`;
+    return `machine ${name} is ${state}${forUser(machine)}; only a free machine can be moved to another provider`;
   if (intent.kind === 'move' && machine.access !== undefined) {
-    const again = `'heddle machine restore ${name}' tries again, or load an image with --force`;
+    const again = `run 'heddle machine restore ${name}' to try again, or load an image with --force`;
     return `the account of ${machine.access.user} on machine ${name} was not revoked; ${again}`;
   }
   if (intent.kind === 'load' && intent.force === true && intent.only !== undefined)
-    return `the steps after loading write nothing, so they cannot be forced; 'heddle machine load ${name} IMAGE --force' writes the image`;
+    return `the steps after loading do not write the image, so they cannot be forced; run 'heddle machine load ${name} IMAGE --force' to write it`;
   if (intent.kind === 'load' && intent.force !== true && state === 'maintenance')
-    return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
+    return `machine ${name} is in maintenance; run 'heddle machine restore ${name}' to end it, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined)
-    return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
+    return `image ${half.name}@${half.revision} was only partly loaded on machine ${name}; load an image with --force`;
   const whyKept = refuseUnerased(machine, intent) ?? refuseQuarantined(machine, intent);
   if (whyKept !== undefined) return whyKept;
   if (intent.kind === 'retry' && !isUnfinished(machine) && account?.can.includes('READ_HARDWARE') !== true)
@@ -52,7 +52,7 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
   const event = openingEvents[intent.kind];
   if (event === undefined || nextState(state, event) !== undefined)
     return lackingAbility(machine, intent) ?? (asks === undefined ? refuseOff(machine, intent) : undefined);
-  return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${describeIntent(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
+  return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: ${describeIntent(intent)} is not possible; possible commands of heddle machine: ${verbsFrom(state).join(', ') || 'show'}`;
 }
 
 /** Its registration failed, and a retry completes it. */
@@ -66,10 +66,10 @@ function refuseUnerased(
   intent: MachineIntent,
 ): string | undefined {
   if (unerased !== true || account?.can.includes('ERASE') !== true) return undefined;
-  const why = `the disks of machine ${name} were not erased after its user; 'heddle machine unload ${name}' erases them, or load an image with --force`;
+  const why = `the disks of machine ${name} were not erased after its last user; run 'heddle machine unload ${name}' to erase them, or load an image with --force`;
   if (intent.kind === 'restore' || intent.kind === 'move') return why;
   return intent.kind === 'remove' && intent.force !== true
-    ? `${why}; --force removes it all the same`
+    ? `${why}; use --force to remove it anyway`
     : undefined;
 }
 
@@ -79,7 +79,7 @@ function refuseQuarantined({ name, quarantine }: MachineState, intent: MachineIn
     return intent.kind === 'end quarantine' ? `machine ${name} is not quarantined` : undefined;
   const { comment } = quarantine;
   const release = `'heddle machine quarantine ${name} --end' ends it`;
-  const released = `machine ${name} is quarantined, and its provider could give it to others: ${comment}; ${release}`;
+  const released = `machine ${name} is quarantined, and its provider could allocate it to other users: ${comment}; ${release}`;
   if (intent.kind === 'reserve') return `machine ${name} is quarantined: ${comment}; ${release}`;
   if (intent.kind === 'move') return released;
   return intent.kind === 'remove' && intent.force !== true
@@ -130,7 +130,7 @@ function refuseOff({ name, keepsOff, account }: MachineState, intent: MachineInt
     (intent.kind === 'capture' && can('PRE_CAPTURE')) ||
     (intent.kind === 'unload' && !can('UNLOAD'));
   return keepsOff === true && asksSystem
-    ? `machine ${name} was switched off, and its system has a part in ${describeIntent(intent)}; 'heddle machine power ${name} on' switches it on`
+    ? `machine ${name} is switched off, but ${describeIntent(intent)} needs its operating system; run 'heddle machine power ${name} on' first`
     : undefined;
 }
 
@@ -139,7 +139,7 @@ function lackingAbility({ account, name }: MachineState, intent: MachineIntent):
   const lacks = (action: string): string | undefined =>
     account.can.includes(action)
       ? undefined
-      : `machine ${name} is of provider type ${account.type}, which cannot do ${action}; it can do ${account.can.join(', ')}`;
+      : `machine ${name} is of provider type ${account.type}, which does not support ${action}; supported: ${account.can.join(', ')}`;
   if (intent.kind === 'power') return lacks(`POWER_${intent.verb.toUpperCase()}`);
   if (intent.kind === 'boot') return lacks('BOOT_ONCE');
   if (intent.kind === 'load') return lacks('LOAD');

@@ -1,6 +1,6 @@
 import type { MachineIntent, MachineState } from './state.js';
 
-/** What an administrator may always do: to look, to switch, to take it out of use. */
+/** Operations that are always allowed: queries, power, and taking the machine out of use. */
 const open: readonly MachineIntent['kind'][] = [
   'status',
   'power',
@@ -27,12 +27,12 @@ export function refuseOthers(
   if (intent.kind === 'hold' && holder === undefined && (state === 'maintenance' || state === 'reloading'))
     return `machine ${name} is in state ${state}`;
   if (asks !== undefined && intent.kind !== 'hold' && holder?.reservation !== asks)
-    return `machine ${name} is not held by reservation ${asks} any more`;
+    return `machine ${name} is no longer held by reservation ${asks}`;
   // Who took it out of use meanwhile has the last word.
   if (asks !== undefined && state === 'maintenance' && (intent.kind === 'load' || intent.kind === 'unload'))
     return `machine ${name} is in maintenance`;
   if (holder === undefined || holder.reservation === asks || open.includes(intent.kind)) return undefined;
   if (intent.kind === 'remove' && intent.force === true) return undefined;
   const { reservation, until } = holder;
-  return `machine ${name} is reserved for ${holder.user} until ${until}; 'heddle reservation show ${reservation}' shows it, and 'heddle machine maintain ${name}' takes it out of use all the same`;
+  return `machine ${name} is reserved for ${holder.user} until ${until} (reservation ${reservation}); to take it out of use anyway, run 'heddle machine maintain ${name}'`;
 }

@@ -118,7 +118,7 @@ export interface RecordView {
   readonly by?: 'plugin';
 }
 
-/** A provider account, as a machine is to be registered from it. */
+/** A provider account for the registration of a machine. */
 export interface AccountRequest {
   readonly provider: string;
   readonly flavor: string;
@@ -135,7 +135,7 @@ export interface AccountReply {
   readonly image: string;
   /** The machine actions that the provider, and the system's part, can carry out. */
   readonly can: readonly string[];
-  /** Failures in a row after which a machine is quarantined; 0: never. */
+  /** Consecutive failures after which a machine is quarantined; 0 for never. */
   readonly quarantineAfter?: number;
   /** Limit of a load, unless the request has one. */
   readonly loadWithinMs?: number;

@@ -12,7 +12,7 @@ export interface NodeMachineInput {
   readonly by: string;
 }
 
-/** Of one that is registered by itself. */
+/** For a standalone machine. */
 export function isMachineName(name: string): boolean {
   return /^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/.test(name);
 }
@@ -39,7 +39,7 @@ export function isNodeIntent(intent: MachineIntent): intent is NodeIntent {
   return nodeIntents.some((kind) => kind === intent.kind);
 }
 
-/** It changes nothing, so its owner need not lend it. */
+/** Whether the operation changes nothing, so that it needs no lease of the node. */
 export function isReadOnly(intent: NodeIntent): boolean {
   return intent.kind === 'status' || (intent.kind === 'power' && intent.verb === 'status');
 }

@@ -87,7 +87,7 @@ const ready: Decision = { status: 'READY', why: 'it has the image and was not us
  * it.
  */
 const rules: readonly Rule[] = [
-  // That a service is down says nothing of its configuration, which a load would write over.
+  // A stopped service does not imply a changed configuration, which a load would overwrite.
   ({ by, ping }) =>
     by === 'plugin' && ping !== 'yes'
       ? unknown(ping === 'no' ? 'it does not take orders now' : 'whether it takes orders is not known')

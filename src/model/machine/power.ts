@@ -5,7 +5,7 @@ export function switchesPower(action: MachineAction): boolean {
   return action === 'POWER_ON' || action === 'POWER_OFF' || action === 'POWER_RESET';
 }
 
-/** The power after an action that is done; undefined if the action says nothing of it. */
+/** The power after a completed action; undefined if the action does not determine it. */
 export function powerAfter(
   action: MachineAction,
   { power, status }: Pick<MachineTaskOutcome, 'power' | 'status'>,

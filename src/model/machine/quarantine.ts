@@ -13,7 +13,7 @@ const elsewhere: readonly MachineAction[] = [
   'ACQUIRE_PERMIT',
 ];
 
-/** Counts failures in a row once an operation has ended; after too many the machine is quarantined. */
+/** Counts consecutive failures when an operation ends; after too many the machine is quarantined. */
 export function afterOperation(
   { account, failures: before = 0, quarantine, owner }: MachineState,
   { id, intent, state, failure, endedAt = '' }: MachineOperation,
@@ -25,7 +25,7 @@ export function afterOperation(
   if (elsewhere.some((action) => action === failure?.action)) return {};
   const failures = before + 1;
   if (quarantineAfter === 0 || failures < quarantineAfter || quarantine !== undefined) return { failures };
-  const comment = `${failures} operations in a row failed; the last, operation ${id}: ${failure?.message ?? 'no reason was given'}`;
+  const comment = `${failures} consecutive operations failed; the last, operation ${id}: ${failure?.message ?? 'no reason was given'}`;
   return {
     failures,
     quarantine: { by: 'heddle', comment: comment.slice(0, longestComment), since: endedAt },

@@ -14,7 +14,7 @@ export function refuseLargeIntent(name: string, intent: MachineIntent): string |
   const bytes = jsonBytes(intent);
   return bytes <= mostIntent
     ? undefined
-    : `the request to machine ${name} has ${bytes} bytes as JSON, and at most ${mostIntent} are possible; give it fewer or shorter fields`;
+    : `the request to machine ${name} has ${bytes} bytes as JSON; the limit is ${mostIntent}; use fewer or shorter fields`;
 }
 
 /** The last operations, newest first, and of large ones fewer. */
@@ -33,7 +33,7 @@ function shorten(operation: MachineOperation): MachineOperation {
   const { result: _result, failure, ...rest } = operation;
   return {
     ...rest,
-    notes: ['its results and notes were too large to be kept; its logs have them'],
+    notes: ['its results and notes were too large to be stored; see its logs'],
     ...(failure === undefined
       ? {}
       : { failure: { ...failure, message: cutText(failure.message, longestText) } }),

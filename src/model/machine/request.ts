@@ -12,15 +12,15 @@ export function faultOf(intent: MachineIntent): string | undefined {
     intent.image !== undefined &&
     parseImageRef(formatImageRef(intent.image)) === undefined
   )
-    return `"${formatImageRef(intent.image)}" is no image: name@revision; letters, digits, dots, underscores and hyphens`;
+    return `"${formatImageRef(intent.image)}" is not a valid image: use name@revision, of letters, digits, dots, underscores and hyphens`;
   if ('user' in intent && !isName(intent.user))
-    return `its user is a name without control characters, of 1 to ${longestName} characters`;
+    return `its user must be a name without control characters, of 1 to ${longestName} characters`;
   if (
     'publicKey' in intent &&
     intent.publicKey !== undefined &&
     readPublicKey(intent.publicKey) !== intent.publicKey
   ) {
-    return 'its key is not the public key of an OpenSSH key pair: type and key, as in a .pub file';
+    return 'its key must be the public key of an OpenSSH key pair: type and key, as in a .pub file';
   }
   if (intent.kind === 'group' || intent.kind === 'label') return tagFault(intent);
   if (intent.kind === 'quarantine' && intent.comment.trim() === '') return 'its comment is empty';

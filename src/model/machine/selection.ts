@@ -24,11 +24,14 @@ export function isGroupName(text: string): boolean {
 /** The problem with groups and labels; undefined if there is none. */
 export function tagFault({ groups = [], labels = {} }: Partial<MachineTags>): string | undefined {
   const group = groups.find((name) => !isGroupName(name));
-  if (group !== undefined) return `${JSON.stringify(group)} is no name of a group. ${groupRule}`;
-  if (groups.length > mostGroups) return `a machine is in at most ${mostGroups} groups`;
+  if (group !== undefined) return `${JSON.stringify(group)} is not a valid group name. ${groupRule}`;
+  if (groups.length > mostGroups) return `a machine can be in at most ${mostGroups} groups`;
   const label = Object.entries(labels).find(([key, value]) => !isLabel(key, value));
-  if (label !== undefined) return `${JSON.stringify(label.join('='))} is no label. It is ${labelRule}`;
-  return Object.keys(labels).length > maxLabels ? `a machine has at most ${maxLabels} labels` : undefined;
+  if (label !== undefined)
+    return `${JSON.stringify(label.join('='))} is not a valid label. It must be ${labelRule}`;
+  return Object.keys(labels).length > maxLabels
+    ? `a machine can have at most ${maxLabels} labels`
+    : undefined;
 }
 
 /** The labels of a machine once some were changed. */
@@ -47,8 +50,8 @@ export function filteredOut(
   { groups, labels, site, provider }: Selectable,
   wanted: MachineFilter,
 ): string | undefined {
-  if (wanted.site !== undefined && site !== wanted.site) return `it is of site ${site}`;
-  if (wanted.provider !== undefined && provider !== wanted.provider) return `it is of provider ${provider}`;
+  if (wanted.site !== undefined && site !== wanted.site) return `it is in site ${site}`;
+  if (wanted.provider !== undefined && provider !== wanted.provider) return `its provider is ${provider}`;
   if (wanted.group !== undefined && !groups.includes(wanted.group))
     return `it is not in group ${wanted.group}`;
   const lacking = Object.entries(wanted.labels ?? {}).find(([key, value]) => labels[key] !== value);

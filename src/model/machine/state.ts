@@ -54,41 +54,41 @@ export interface MachineState {
   readonly keepsOff?: true;
   /** By the last command that was done, or the last reading since. */
   readonly power?: 'on' | 'off';
-  /** As its controller described it last. */
+  /** As last reported by its controller. */
   readonly hardware?: HardwareReading;
-  /** A user was in it, and its disks have not been erased since. */
+  /** A user had access, and its disks have not been erased since. */
   readonly unerased?: true;
   readonly erasure?: Erasure;
   /** Drift that the periodic checks found. */
   readonly drift?: readonly Drift[];
-  /** When the last of these looks was, RFC 3339. */
+  /** Time of the last periodic check, RFC 3339. */
   readonly checkedAt?: string;
   /** The drift that is corrected automatically. */
   readonly correct?: readonly DriftKind[];
   readonly groups?: readonly string[];
   readonly labels?: Labels;
-  /** It is not chosen for anything until people end this. */
+  /** It is not selected for anything until a user ends the quarantine. */
   readonly quarantine?: Quarantine;
-  /** Operations in a row that failed. */
+  /** Number of consecutive failed operations. */
   readonly failures?: number;
   readonly operation?: MachineOperation;
-  /** Those before it, newest first. */
+  /** Previous operations, newest first. */
   readonly history: readonly MachineOperation[];
   readonly operations: number;
   /** How long each step took last time, in ms. */
   readonly measured: Readonly<Record<string, number>>;
 }
 
-/** Why a machine is not chosen, although it may work. */
+/** Why a machine is not selected, although it may work. */
 export interface Quarantine {
-  /** A person, or `heddle` after failures in a row. */
+  /** A user, or `heddle` after consecutive failures. */
   readonly by: string;
   readonly comment: string;
   /** RFC 3339. */
   readonly since: string;
 }
 
-/** What is registered. */
+/** The registration of a machine. */
 export interface Registration {
   readonly provider: string;
   readonly flavor: string;
@@ -96,7 +96,7 @@ export interface Registration {
   readonly fields: JsonObject;
   /** The automator of its system; null for a resource without a system. */
   readonly system: string | null;
-  /** What it is loaded with after a reservation; what it was made from unless given. */
+  /** The image that is loaded after a reservation. Default: the image that it was created from. */
   readonly defaultImage?: ImageRef;
   /** The drift that is corrected automatically. Default: none. */
   readonly correct?: readonly DriftKind[];
@@ -104,7 +104,7 @@ export interface Registration {
   readonly labels?: Labels;
 }
 
-/** What is left out stays as it is; fields of another account are none unless given. */
+/** Omitted values stay unchanged. Default of fields for another account: none. */
 export type MoveTarget = Pick<Registration, 'provider'> &
   Partial<Pick<Registration, 'flavor' | 'image' | 'fields'>>;
 
@@ -219,11 +219,11 @@ export interface MachineView {
   readonly defaultImage: ImageRef;
   readonly user?: string;
   readonly holder?: Holder;
-  /** As its controller described it last. */
+  /** As last reported by its controller. */
   readonly hardware?: HardwareReading;
   /** The last time that its disks were erased, with the proof. */
   readonly erasure?: Erasure;
-  /** A user was in it, and its disks have not been erased since. */
+  /** A user had access, and its disks have not been erased since. */
   readonly unerased?: true;
   readonly drift: readonly Drift[];
   readonly checkedAt?: string;
@@ -312,14 +312,14 @@ export const driftKinds = ['gone', 'power', 'image'] as const;
 
 export type DriftKind = (typeof driftKinds)[number];
 
-/** A drift of a machine, according to two equal readings in a row. */
+/** Drift of a machine, according to two consecutive equal observations. */
 export interface Drift {
   readonly kind: DriftKind;
   readonly expected: string;
   readonly found: string;
   /** RFC 3339: the first of these readings. */
   readonly since: string;
-  /** Equal readings in a row. */
+  /** Number of consecutive equal observations. */
   readonly seen: number;
   /** Corrections that did not help. */
   readonly tries: number;

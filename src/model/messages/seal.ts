@@ -30,7 +30,7 @@ interface EarlierRun {
 }
 
 /**
- * The messages that a workflow has taken, for as long as it lives. Bounded: of those that it forgets, the time remains,
+ * The messages that a workflow has accepted, over its whole lifetime. Bounded: of forgotten messages, the time remains,
  * and what was sealed before that time and is not in the list is refused.
  */
 export interface TakenMessages {

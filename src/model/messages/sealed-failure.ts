@@ -13,7 +13,7 @@ export interface SealedFailure {
   readonly isFinal: boolean;
   /** The number of the attempt. */
   readonly attempt: number;
-  /** The delay before another attempt, in ms, that the attempt asked for. */
+  /** The delay before the next attempt, in ms, that the attempt requested. */
   readonly retryAfterMs?: number;
   readonly details: readonly unknown[];
 }

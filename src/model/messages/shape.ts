@@ -23,9 +23,7 @@ export const anything: Shape = (value, at) => (value === undefined ? wrong(at, '
 
 export function text(longest: number, shortest = 1): Shape {
   return when(
-    shortest === 0
-      ? `a text of at most ${longest} characters`
-      : `a text of ${shortest} to ${longest} characters`,
+    shortest === 0 ? `text of at most ${longest} characters` : `text of ${shortest} to ${longest} characters`,
     (value) => typeof value === 'string' && value.length >= shortest && value.length <= longest,
   );
 }
@@ -112,7 +110,7 @@ export function record(shape: Shape, most: number): Shape {
     );
 }
 
-/** An object whose field `key` says which other fields it has. */
+/** An object whose field `key` determines its other fields. */
 export function variants(
   key: string,
   kinds: Readonly<Record<string, Fields>>,
@@ -190,8 +188,7 @@ function wrong(at: string, expected: string, value: unknown): string {
 function describe(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'string')
-    return value === '' ? 'an empty text' : `a text of ${value.length} characters`;
+  if (typeof value === 'string') return value === '' ? 'an empty text' : `text of ${value.length} characters`;
   return typeof value === 'object' ? 'an object' : `${value as number | boolean}`;
 }
 

@@ -2,7 +2,7 @@ import { skewMs } from './envelope.js';
 import type { Seal } from './seal.js';
 import { isId, sealAgainType, sealedAt, type MessageRefusal } from './taken.js';
 
-/** What the server itself says of the start of a run. */
+/** Data of the start of a run that the server itself reports. */
 export interface StartedRun {
   readonly workflowId: string;
   /** The run that it continues. */
@@ -41,7 +41,7 @@ function whyRefused(seal: Seal, run: StartedRun): string | undefined {
   const at = sealedAt(seal);
   if (!isId(seal.id) || at === undefined) return withoutId;
   if (at > run.startedAt + skewMs) return fromLater;
-  // The codec server has a limit of its own: its messages are often written by hand.
+  // The codec server has its own limit: its messages are often written by hand.
   if (seal.until === undefined && at < run.startedAt - startMs - skewMs) return tooOld;
   return undefined;
 }

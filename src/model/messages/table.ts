@@ -19,7 +19,7 @@ export function messagesOf(workflowType: string): WorkflowMessages | undefined {
   return find(messageTable, workflowType);
 }
 
-/** The arguments of a message; undefined where the workflow has no such message. */
+/** The arguments of a message; undefined if the workflow has no such message. */
 export function argumentsOf(
   messages: WorkflowMessages,
   kind: 'updates' | 'signals' | 'queries',
@@ -47,7 +47,7 @@ export function isHeddleMessage(
 /** The problem with the arguments of a message; undefined if there is none. */
 export function checkArguments(shapes: Arguments, args: readonly unknown[]): string | undefined {
   if (args.length > shapes.length)
-    return `${args.length} arguments were given, and at most ${shapes.length} are taken`;
+    return `has ${args.length} arguments, but at most ${shapes.length} are allowed`;
   const place = (index: number): string => (shapes.length === 1 ? '' : `argument ${index + 1}`);
   for (const [index, shape] of shapes.entries()) {
     const problem = shape(args[index], place(index));

@@ -32,7 +32,7 @@ interface BatchFailure {
   readonly kind: string;
   readonly message: string;
   readonly details: FailureDetails;
-  /** It may pass: the task is tried again by itself, after so long. Absent where that is of no use. */
+  /** Delay until the task is retried, for a transient failure. Absent if a retry is pointless. */
   readonly againMs?: number;
 }
 

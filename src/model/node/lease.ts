@@ -21,7 +21,7 @@ export type LeaseRequest = Omit<NodeLease, 'since'>;
 
 export interface ReleaseRequest {
   readonly leaseId: string;
-  /** The machine was switched off and on, and answers: what ran on it is to be started. */
+  /** The machine was switched off and on, and answers: its services must be started. */
   readonly repair: boolean;
   /** Its disk was rewritten: all services are installed again, on the machine described here. */
   readonly rewritten?: JsonObject;
@@ -48,7 +48,7 @@ export type NodeReply =
   | { readonly is: 'elsewhere'; readonly workflowId: string }
   | { readonly is: 'unknown'; readonly why: string };
 
-/** Why a node cannot be worked on by itself; undefined where it can. */
+/** Why a node cannot be leased; undefined if it can. */
 export function unfitText({
   nodeId,
   facts,
@@ -57,10 +57,10 @@ export function unfitText({
   excluded,
   placement,
 }: NodeState): string | undefined {
-  if (leaving === true) return `node ${nodeId} is on its way out`;
+  if (leaving === true) return `node ${nodeId} is being removed`;
   if (failure !== undefined || excluded === true)
     return `node ${nodeId} has failed${failure === undefined ? '' : `: ${failure.message}`}`;
   return facts.CONFIRM === true && placement !== undefined
     ? undefined
-    : `node ${nodeId} has no machine that is ready`;
+    : `node ${nodeId} has no ready machine`;
 }

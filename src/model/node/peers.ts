@@ -16,7 +16,7 @@ export const noPeers: PeersState = { version: 0, gone: {}, changedAt: {} };
 function peerOf(node: NodeState): Peer {
   const { ipaddress, hostname } = node.payload;
   const known = node.facts.CONFIRM === true && typeof ipaddress === 'string';
-  // A provider may know the machine by a name of its own.
+  // A provider may use another name for the machine.
   return {
     hostname: typeof hostname === 'string' ? hostname : node.hostname,
     services: node.services,

@@ -17,7 +17,7 @@ export interface ProbedNode {
   readonly incarnation: number;
   /** The uid in its machine's key. */
   readonly keyUid: string;
-  /** Digest of the placement it is made for. */
+  /** Digest of the placement for which it is created. */
   readonly placement?: string;
   /** The node's payload: `providerid`, `ipaddress`, `ssh-*`, `boot-id`. */
   readonly config: JsonObject;
@@ -79,13 +79,13 @@ export interface FindMachinesRequest {
   readonly clusterId: string;
   readonly provider: AccountRef;
   /**
-   * ClusterUids of earlier lives, from FIND_PREVIOUS_RUNS. Machines of a provider without tags carry no
-   * cluster's name; they are found by these.
+   * ClusterUids of previous runs, from FIND_PREVIOUS_RUNS. They identify machines of providers without tags, which do not
+   * have the cluster's name.
    */
   readonly uids?: readonly string[];
 }
 
-/** A machine of ours, with its key taken apart. */
+/** A machine of this installation, with the parts of its key. */
 export interface FoundMachine {
   readonly providerid: string;
   readonly keyUid: string;
@@ -99,10 +99,10 @@ export interface FoundMachine {
   readonly createdAt?: string;
 }
 
-/** What FIND_MACHINES says. The list may lag behind by the provider's consistency window. */
+/** Reply of FIND_MACHINES. The list may lag behind by the provider's consistency window. */
 export interface FindMachinesReply {
   readonly machines: readonly FoundMachine[];
-  /** Present where this provider cannot list its machines: why. */
+  /** Why this provider cannot list its machines, if it cannot. */
   readonly unable?: string;
 }
 
@@ -110,13 +110,13 @@ export interface FindMachinesReply {
 export interface PreviousRunsRequest {
   /** The cluster's name. */
   readonly clusterId: string;
-  /** Run id of the workflow that asks; it is left out, and so are the runs that it continues. */
+  /** Run ID of the requesting workflow, which is excluded, as are the runs that it continues. */
   readonly runId: string;
-  /** The server has no earlier run: only groups of older ones are searched. */
+  /** The server knows no previous run: only groups of older runs are searched. */
   readonly isFirst?: boolean;
 }
 
-/** What became of the earlier lives of a cluster of this name. */
+/** Previous runs of a cluster of this name. */
 export interface PreviousRunsReply {
   /**
    * The clusterUids of closed runs that did not end by themselves (terminated, timed out, failed), newest
@@ -127,6 +127,6 @@ export interface PreviousRunsReply {
   readonly known: readonly string[];
   /** Workflow ids of groups that a previous run left running. */
   readonly groups?: readonly string[];
-  /** True if the last run ended by itself, or there is none: nothing was left behind. */
+  /** True if the last run completed, or if there is none: nothing was left behind. */
   readonly clean: boolean;
 }

@@ -8,7 +8,7 @@ import type { Placement, PlannedPlacement } from './placement.js';
 import { mergePayload } from './payload.js';
 import type { Step } from '../plan/plan.js';
 
-/** What the machine of a node is asked for with; a new incarnation is a new machine. */
+/** Identity of a node's machine for CREATE; a new incarnation is a new machine. */
 export function recordMachine(node: NodeState, planned: PlannedPlacement, incarnation: number): NodeState {
   const { digest, ...placement } = planned;
   return {
@@ -150,7 +150,7 @@ function withoutChecks({ health: _health, checkedAt: _checkedAt, ...node }: Node
   return node;
 }
 
-/** Records that the machine was as it should be; one that is not confirmed has no state yet. */
+/** Records that the machine had no drift. Ignores a machine that is not confirmed yet. */
 export function recordChecked(node: NodeState, at: string): NodeState {
   return node.facts.CONFIRM === true ? { ...node, checkedAt: at } : node;
 }

@@ -10,7 +10,7 @@ import type { ServiceHealth } from './health.js';
  * operation yields exactly the remaining steps.
  */
 export interface NodeFacts {
-  /** Digest of the placement the machine was asked for with. */
+  /** Digest of the placement for which the machine was requested. */
   readonly machine?: string;
   readonly CREATE?: true;
   readonly CONFIRM?: true;
@@ -18,7 +18,7 @@ export interface NodeFacts {
   readonly BOOTSTRAP?: string;
   /** The operation in which EXEC ran last on the node. */
   readonly EXEC?: string;
-  /** The machine is to be replaced: the user said so in the operation under way. */
+  /** The user requested the replacement of the machine in the running operation. */
   readonly toReplace?: true;
   /** What an operation may remove here, because its first plan named it; another machine has no such record. */
   readonly mayRemove?: MayRemove;

@@ -25,9 +25,9 @@ export interface TaskRequest {
   readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
   /** The uid in the machine's key, if a previous run of the cluster created the machine. */
   readonly keyUid?: string;
-  /** For CREATE: the machine of this key is there already; take it over, make none. */
+  /** For CREATE: the machine of this key already exists: adopt it instead of creating one. */
   readonly adopt?: true;
-  /** For CREATE and DELETE: an earlier task may have made the machine of this key; look for it first. */
+  /** For CREATE and DELETE: an earlier task may have created the machine of this key: call `find` first. */
   readonly createBegun?: true;
   /**
    * For CREATE and DELETE: when a person last confirmed that the provider has no such machine, in ms since the epoch by

@@ -180,8 +180,8 @@ function reasonFor(facts: PlannedServiceFacts, why: Why): string | undefined {
   if (why.byPeers && facts.CONFIGURE !== undefined) return "the cluster's nodes changed";
   if (why.reinstall && facts.CONFIGURE !== undefined) return 'it gets an installation';
   if (why.started && facts.START !== undefined) return 'its start changed';
-  if (why.held && mayRun(facts)) return 'it is to be stopped';
-  if (why.cut) return 'its restart was cut short';
+  if (why.held && mayRun(facts)) return 'it must be stopped';
+  if (why.cut) return 'its restart was interrupted';
   if (why.follows !== undefined) return why.follows;
   return facts.START !== undefined && why.configured ? 'it gets a configuration' : undefined;
 }

@@ -10,13 +10,13 @@ const maxCommand = 64 * 1024;
  */
 export function checkIntent(intent: unknown): string | undefined {
   if (!isJsonObject(intent as Json))
-    return 'intent: is not an object such as {"kind": "restart", "services": ["web"]}';
+    return 'intent: must be an object such as {"kind": "restart", "services": ["web"]}';
   const { kind, width, services, nodes, command, timeoutMs, restart, sudo } = intent as Readonly<
     Record<string, unknown>
   >;
   const known: readonly string[] = operationKinds.filter((name) => name !== 'apply' && name !== 'delete');
   if (typeof kind !== 'string' || !known.includes(kind))
-    return `intent.kind: is ${JSON.stringify(kind) ?? 'missing'}; it is one of ${known.join(', ')}`;
+    return `intent.kind: is ${JSON.stringify(kind) ?? 'missing'}; it must be one of ${known.join(', ')}`;
   return (
     checkWidth(width) ??
     (['start', 'stop', 'restart', 'reconfigure'].includes(kind)
@@ -34,7 +34,7 @@ export function checkIntent(intent: unknown): string | undefined {
 export function checkWidth(width: unknown): string | undefined {
   if (width === undefined || (typeof width === 'number' && Number.isInteger(width) && width >= 1))
     return undefined;
-  return `width: is ${JSON.stringify(width)}; it is how many nodes are disturbed at once, 1 or more`;
+  return `width: is ${JSON.stringify(width)}; it must be the number of nodes that are disturbed at once, 1 or more`;
 }
 
 function checkNames(key: string, names: unknown, least = 0): string | undefined {
@@ -44,22 +44,22 @@ function checkNames(key: string, names: unknown, least = 0): string | undefined 
     names.length > maxNames ||
     names.some((name) => typeof name !== 'string' || name === '' || name.length > 200);
   return wrong
-    ? `intent.${key}: is not a list of ${least === 0 ? '' : `at least ${least} `}names`
+    ? `intent.${key}: must be a list of ${least === 0 ? '' : `at least ${least} `}names`
     : undefined;
 }
 
 function checkCommand(command: unknown): string | undefined {
   if (typeof command !== 'string' || command.trim() === '')
-    return 'intent.command: is empty; it is the shell text to run';
+    return 'intent.command: is empty; it must be a shell command';
   return command.length > maxCommand
-    ? `intent.command: has ${command.length} characters; at most ${maxCommand} are taken. Put it into a file, or make it a service's action.`
+    ? `intent.command: has ${command.length} characters; the limit is ${maxCommand}. Move it to a file, or make it a service's action.`
     : undefined;
 }
 
 function checkFlag(key: string, value: unknown): string | undefined {
   return value === undefined || value === true
     ? undefined
-    : `intent.${key}: is ${JSON.stringify(value)}; leave it out, or say true`;
+    : `intent.${key}: is ${JSON.stringify(value)}; it must be true or absent`;
 }
 
 function checkTime(timeoutMs: unknown): string | undefined {
@@ -71,5 +71,5 @@ function checkTime(timeoutMs: unknown): string | undefined {
       timeoutMs <= 30 * 86_400_000);
   return fine
     ? undefined
-    : `intent.timeoutMs: is ${JSON.stringify(timeoutMs)}; it is a number of milliseconds, at most 30 days`;
+    : `intent.timeoutMs: is ${JSON.stringify(timeoutMs)}; it must be a number of milliseconds, at most 30 days`;
 }

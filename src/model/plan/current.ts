@@ -22,7 +22,7 @@ export type PlannedServiceFacts = Omit<ServiceFacts, 'peers' | 'doneIn'> & {
 export type PlannedFacts = Omit<NodeFacts, 'services' | 'EXEC' | 'mayRemove'> & {
   /** The operation under way ran its command here. */
   readonly executed?: true;
-  /** It failed, and the operation under way goes on without it. */
+  /** It failed, and the running operation continues without it. */
   readonly excluded?: true;
   /** What the operation under way named for removal. */
   readonly mayRemove?: Omit<MayRemove, 'operation'>;
@@ -42,7 +42,7 @@ export interface CurrentCluster {
   readonly services: Outlines;
   /** Services that a user stopped; what needs them at run time stays down with them. */
   readonly stopped?: readonly string[];
-  /** The accepted spec says `lock: true`. */
+  /** The accepted spec has `lock: true`. */
   readonly locked?: true;
   /** Names of outputs that other clusters use, by the names of those. */
   readonly readers?: Readonly<Record<string, readonly string[]>>;

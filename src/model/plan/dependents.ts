@@ -49,7 +49,7 @@ export function dependentsOf(
     const width = rolling?.widths[name];
     if (width !== undefined) return `${name} goes down on ${formatNodes(width)} at a time`;
     return whole.includes(name)
-      ? 'a rolling service stops only batch by batch'
+      ? 'a rolling service stops only in batches'
       : `${name} stays up on other nodes`;
   };
   const notes = [...stops.keys()].flatMap((name) => {
@@ -64,7 +64,7 @@ export function dependentsOf(
     );
     return others.length === 0
       ? []
-      : [`not restarted with ${name}, although needing it: ${others.join(', ')}; ${why(name)}`];
+      : [`not restarted with ${name}, although they require it: ${others.join(', ')}; ${why(name)}`];
   });
   return { following, notes };
 }

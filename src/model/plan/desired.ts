@@ -25,7 +25,7 @@ export interface Desired {
   readonly rolling?: Rolling;
   /** Services that stop and start with one that they need, and why. */
   readonly following: Following;
-  /** The services that route traffic to each service, and are to be configured without what goes down. */
+  /** The services that route traffic to each service, and must be configured without nodes that go down. */
   readonly drains: Readonly<Record<string, readonly string[]>>;
   /** All of those: their CONFIGURE may be done more than once. */
   readonly routers: ReadonlySet<string>;

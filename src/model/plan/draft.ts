@@ -20,7 +20,7 @@ export interface DraftKind {
   readonly nodes: readonly Range[];
   readonly chain: readonly DraftStep[];
   readonly services: readonly string[];
-  /** Not now: the plan is made again before it would begin. */
+  /** Postponed: the operation is planned again before this part would start. */
   readonly later?: true;
 }
 

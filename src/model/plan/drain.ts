@@ -15,7 +15,7 @@ import { isUsable } from './selection.js';
  * it again; then the rest.
  */
 
-/** The part of a rolling plan that is to be done now; the rest is marked as `later`. */
+/** The part of a rolling plan that runs now; the rest is marked as `later`. */
 export function stageDrains(
   input: PlanningInput,
   desired: Desired,
@@ -120,7 +120,7 @@ function isDisturbed(kind: DraftKind, service: string): boolean {
   return stops || isRolled(kind, service);
 }
 
-/** It goes down there in its turn. */
+/** Whether the chain stops or starts the service in a batch slot. */
 function isRolled({ chain, later }: DraftKind, service: string): boolean {
   return (
     later !== true &&

@@ -24,13 +24,15 @@ export function replacementOf(input: PlanningInput, summary: NodeSummary): Repla
   const { kind } = input.intent;
   if (!isTouched(input, summary)) return undefined;
   const answers = !isLost(facts.seen);
-  if (facts.toReplace === true) return { why: 'its replacement was asked for', answers };
+  if (facts.toReplace === true) return { why: 'its replacement was requested', answers };
   if (kind !== 'apply' && kind !== 'rollback') return undefined;
   if (isLost(facts.seen) && !isLocked(input) && repairOf(input)[facts.seen] === 'replace')
     return { why: lost[facts.seen], answers };
   // Limited to services, an apply leaves machines that work.
   if (input.scope?.services !== undefined) return undefined;
-  return isMisplaced(input, group, facts) ? { why: 'its machine is to be another', answers } : undefined;
+  return isMisplaced(input, group, facts)
+    ? { why: 'the configuration of its machine changed', answers }
+    : undefined;
 }
 
 /** The spec before or the new one forbids the loss of machines: a file that unlocks is applied first. */
@@ -48,7 +50,7 @@ export function isLost(seen: Drift | undefined): seen is keyof typeof lost {
  */
 export interface Unconfirmed {
   readonly facts: PlannedFacts;
-  /** Present when CONFIRM is to be done again. */
+  /** Present if CONFIRM must be repeated. */
   readonly why?: string;
 }
 
@@ -60,7 +62,7 @@ export function probeAgain(input: PlanningInput, facts: PlannedFacts): Unconfirm
   return { facts: { ...unconfirmed, services: afterReboot(facts).services }, why: cameUpAgain };
 }
 
-export const cameUpAgain = 'its machine came up again';
+export const cameUpAgain = 'its machine was rebooted';
 
 /** Services that ran before a reboot no longer run. */
 export function afterReboot(facts: PlannedFacts): PlannedFacts {

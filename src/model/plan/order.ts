@@ -109,7 +109,7 @@ function describeCircle(circle: readonly Needing[]): string {
     ({ service, kind }, index) =>
       `${service} needs ${circle[(index + 1) % circle.length]?.service ?? ''} to ${kind === 'install' ? 'be installed' : 'run'}`,
   );
-  return `services need each other in a circle (${links.join(', ')}), so they cannot be done one after the other; do it without a width`;
+  return `services have circular dependencies (${links.join(', ')}), so a rolling operation is not possible; omit the width`;
 }
 
 /** The same for every kind of nodes, so it is worked out once. */

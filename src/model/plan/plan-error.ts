@@ -4,7 +4,7 @@ interface UnknownName {
   readonly known: readonly string[];
 }
 
-/** What was asked for cannot be planned as it is; the message says why and what there is instead. */
+/** The request cannot be planned; the message names the reason and the alternatives. */
 export class PlanError extends Error {
   override readonly name = 'PlanError';
 

@@ -60,18 +60,18 @@ function check(input: PlanningInput): void {
   const { intent, spec } = input;
   const width = 'width' in intent ? intent.width : undefined;
   if (width !== undefined && (!Number.isInteger(width) || width < 1))
-    throw new PlanError(`the width is ${width}; give a whole number of at least 1`);
+    throw new PlanError(`the width is ${width}, but must be a whole number of at least 1`);
   // Absence never means deletion: only delete has no spec.
   if (intent.kind !== 'delete' && spec === undefined)
     throw new PlanError(
       intent.kind === 'rollback'
-        ? 'there is no earlier spec to go back to'
-        : `there is no spec to ${intent.kind === 'apply' ? 'apply' : 'go by: apply a file first'}`,
+        ? 'there is no previous spec to return to'
+        : `the cluster has no spec${intent.kind === 'apply' ? '' : '; apply a file first'}`,
     );
   if (intent.kind === 'replace') checkNodes(input, intent.nodes);
 }
 
-/** Machines that still work and are to be replaced. */
+/** Working machines that must be replaced. */
 function workingButReplaced(input: PlanningInput): readonly string[] {
   const { intent, current, spec } = input;
   return current.nodes.flatMap((summary) => {

@@ -8,7 +8,7 @@ import { indexesOf } from './plan.js';
 import { PlanError } from './plan-error.js';
 import { isTouched, servicesAfter } from './scope.js';
 
-/** The operation goes on without nodes that failed where their cluster file says so. */
+/** Excludes failed nodes if the cluster file allows the operation to continue without them. */
 function isIncluded({ facts }: NodeSummary): boolean {
   return facts.excluded !== true;
 }
@@ -68,7 +68,7 @@ function checkStaying(input: PlanningInput, summary: NodeSummary, meant: readonl
   const index = meant.find((one) => leaving.includes(one));
   if (index !== undefined)
     throw new PlanError(
-      `node ${nodeId(summary.group, index)} is not in the cluster's spec any more, so it cannot be replaced; apply the spec to remove it`,
+      `node ${nodeId(summary.group, index)} is no longer in the cluster's spec, so it cannot be replaced; apply the spec to remove it`,
     );
 }
 
@@ -116,7 +116,7 @@ function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSumm
   ];
 }
 
-/** A look that is taken again is the reason for it, and for starting what ran before. */
+/** Adds the reason of a repeated CONFIRM to it, and to the start of services that ran before. */
 function explained(
   up: readonly DraftStep[],
   { services }: NodeSummary['facts'],

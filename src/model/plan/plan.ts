@@ -18,7 +18,7 @@ export interface Plan {
   readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
   /** How many nodes of one batch may be worked on at once; absent: no limit. */
   readonly width?: number;
-  /** The same by batch, where the cluster file says it for a service. */
+  /** The same by batch, for services with `rolling` in the cluster file. */
   readonly widths?: Readonly<Record<string, number>>;
   /** For people: what the plan leaves alone although they may expect otherwise, and why. */
   readonly notes?: readonly string[];
@@ -87,9 +87,9 @@ export interface Step {
   readonly reload?: true;
   /** CONFIGURE and RELOAD of a service that routes traffic: ids of drained nodes, which the task does not see. */
   readonly without?: readonly string[];
-  /** It may be done more than once in an operation, each time by a run of its own. */
+  /** It may run several times in an operation, each time as a separate run. */
   readonly repeats?: true;
-  /** Longest time that it may take, in ms; that of its action unless given. */
+  /** Timeout, in ms. Default: that of its action. */
   readonly withinMs?: number;
   /** Wait after it, in ms, before it counts as done. */
   readonly settleMs?: number;

@@ -62,12 +62,12 @@ export function checkRemovals(input: PlanningInput, plan: Pick<Plan, 'kinds' | '
   }
   if (locked.length > 0)
     throw new PlanRefused(
-      `${lockedText(input.spec?.name)}. This would take the machines of ${listNames(locked)}`,
+      `${lockedText(input.spec?.name)}. This operation would remove the machines of ${listNames(locked)}`,
     );
   if (unnamed.length > 0)
     throw new PlanError(
       input.again === true
-        ? `it would now remove more than it named when it began: ${listNames(unnamed)}. Cancel it; another apply names what it removes`
+        ? `it would now remove more than it listed when it started: ${listNames(unnamed)}. Cancel it; another apply lists what it removes`
         : `${input.intent.kind} removes nothing, but this plan would remove ${listNames(unnamed)}`,
     );
 }
@@ -96,7 +96,7 @@ function mayRemoveService(input: PlanningInput, facts: PlannedFacts, service: st
   return again !== true && (intent.kind === 'apply' || intent.kind === 'rollback');
 }
 
-/** A machine that was asked for and never confirmed runs nothing yet. */
+/** A machine that was requested and never confirmed runs nothing yet. */
 function isUnconfirmed({ CONFIRM: confirmed }: Pick<PlannedFacts, 'CONFIRM'>): boolean {
   return confirmed !== true;
 }
@@ -114,11 +114,11 @@ export function refuseRemoval(
     facts.toReplace === true ||
     (facts.seen !== undefined && replaces.includes(facts.seen));
   const what = action === 'DELETE' ? `the machine of ${id}` : `service ${service} of ${id}`;
-  const unnamed = `operation ${operation} did not name ${what} when it began, so it is not removed`;
+  const unnamed = `operation ${operation} did not list ${what} when it started, so it is not removed`;
   if (action === 'REMOVE')
     return isMachineNamed || named?.services.includes(service) === true ? undefined : unnamed;
   // A machine of a previous run may hold data, whatever is known of it.
   if (isUnconfirmed(facts) && keyUid === undefined) return undefined;
-  if (locked === true) return `${lockedText()}; the machine of ${id} stays`;
+  if (locked === true) return `${lockedText()}; the machine of ${id} is kept`;
   return isMachineNamed ? undefined : unnamed;
 }

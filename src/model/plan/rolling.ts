@@ -44,7 +44,7 @@ function settleTimes({ spec }: PlanningInput): Rolling['settleMs'] {
   );
 }
 
-/** The services that an operation rolls through if their cluster file says so. */
+/** The services that an operation rolls through according to the cluster file. */
 function servicesMeant(intent: PlanningInput['intent']): readonly string[] | 'all' {
   switch (intent.kind) {
     case 'apply':

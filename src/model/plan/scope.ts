@@ -135,7 +135,7 @@ function refuseUnknown(noun: string, names: readonly string[], known: readonly s
   const name = names.find((one) => !there.has(one));
   if (name !== undefined)
     throw new PlanError(
-      `there is no ${noun} ${name}, neither in the cluster nor in its file; there are ${listNames(known)}`,
+      `${noun} ${name} exists neither in the cluster nor in its file; existing: ${listNames(known)}`,
       { word: name, known },
     );
 }

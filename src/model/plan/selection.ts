@@ -29,24 +29,26 @@ export function servicesOn(input: PlanningInput, { group, facts }: NodeSummary):
   return [...new Set([...(input.spec?.nodes[group]?.services ?? []), ...Object.keys(facts.services)])];
 }
 
-/** @throws PlanError when the list is empty, or names a node that is not there. */
+/** @throws PlanError if the list is empty, or names a node that does not exist. */
 export function checkNodes({ intent, current }: PlanningInput, ids: readonly string[]): void {
   if (ids.length === 0)
-    throw new PlanError(`${intent.kind} names no node; name one, or leave the nodes out where all are meant`);
+    throw new PlanError(
+      `${intent.kind} has an empty list of nodes; name at least one node, or omit the list to select all`,
+    );
   const there = new Set(
     current.nodes.flatMap(({ group, nodes }) => indexesOf(nodes).map((index) => nodeId(group, index))),
   );
   const unknown = ids.filter((id) => !there.has(id));
   if (unknown.length > 0)
     throw new PlanError(
-      `there is no node ${listNames(unknown)}; the cluster has ${listNames([...there].toSorted())}`,
+      `node ${listNames(unknown)} does not exist; the cluster has ${listNames([...there].toSorted())}`,
       { word: unknown[0] ?? '', known: [...there] },
     );
 }
 
 /**
- * The services that an operation means: those it names, or all with the action where it names none.
- * @throws PlanError when one is not there, declares no such action, or is on none of the nodes meant.
+ * The services that an operation selects: those it names, or all that have the action if it names none.
+ * @throws PlanError if a service does not exist, does not declare the action, or is on none of the selected nodes.
  */
 export function meantServices(
   input: PlanningInput,
@@ -68,12 +70,12 @@ export function meantServices(
   for (const name of names) {
     if (!Object.hasOwn(outlines, name))
       throw new PlanError(
-        `there is no service ${name}; the cluster has ${listNames(Object.keys(outlines))}`,
+        `service ${name} does not exist; the cluster has ${listNames(Object.keys(outlines))}`,
         { word: name, known: Object.keys(outlines) },
       );
     if (!able.includes(name))
       throw new PlanError(
-        `${intent.kind} needs an action ${action.toLowerCase()}, which service ${name} does not declare; those that do: ${listNames(able)}`,
+        `${intent.kind} requires the action ${action.toLowerCase()}, which service ${name} does not declare; services that do: ${listNames(able)}`,
       );
     if (!placed.has(name))
       throw new PlanError(

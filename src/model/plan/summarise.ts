@@ -114,7 +114,7 @@ function withoutOperation({ operation: _operation, ...named }: MayRemove): Omit<
 
 const repeatable: readonly Repeatable[] = ['CONFIGURE', 'START', 'STOP'];
 
-/** What a row says of another operation is history. */
+/** Ignores values of a row that belong to another operation. */
 function plannedFacts(state: Summarised, services: Outlines, row: NodeRow, operation: string): PlannedFacts {
   const current = row.operation === operation;
   const entries = Object.entries(row.facts.services).map(

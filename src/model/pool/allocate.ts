@@ -111,7 +111,7 @@ function letGo(pool: PoolState, id: string, request: string, now: number): void 
   changePoolNode(pool, id, withoutRequest);
 }
 
-/** Deletes a used node, or has it cleaned up where its label says that it is used again. */
+/** Deletes a used node, or cleans it up if its label reuses nodes. */
 export function afterUse(pool: PoolState, node: PoolNode, now: number): void {
   changePoolNode(pool, node.id, withoutRequest);
   if (node.backing !== undefined) return dropNode(pool, node.id, now);
@@ -216,7 +216,7 @@ export function setNodeState(
   }));
 }
 
-/** Forgets a node whose machine is gone, or that never had one of its own. */
+/** Removes a node whose machine no longer exists, or that never had its own. */
 export function dropNode(pool: PoolState, id: string, now: number): void {
   const backing = pool.nodes[id]?.backing;
   delete pool.nodes[id];

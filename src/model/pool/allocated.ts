@@ -1,7 +1,7 @@
 import type { NodeRequest } from './request.js';
 import type { PoolState } from './state.js';
 
-/** A node that a cluster drew from a pool, or asks for: what the provider `pool` shows as a machine. */
+/** A node that a cluster was allocated or has requested: a machine of the provider `pool`. */
 export interface AllocatedNode {
   /** The key of the cluster's machine, which is the request's id. */
   readonly key: string;
@@ -52,7 +52,7 @@ function allocatedNodeOf(pool: PoolState, request: NodeRequest): AllocatedNode |
   return { ...shown, state: 'running', ...(typeof address === 'string' ? { address } : {}) };
 }
 
-/** A node that was handed out, and deleted since by request. */
+/** Whether a node was allocated, and deleted on request since. */
 export function isLost({ nodes }: PoolState, { id }: Pick<NodeRequest, 'id'>, node: string): boolean {
   return nodes[node]?.request !== id;
 }

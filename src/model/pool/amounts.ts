@@ -50,7 +50,7 @@ export function overText(use: Amounts, limit: Amounts): string {
     .join('; ');
 }
 
-/** Adds to a sum in place: sums over all nodes of a pool are made often. */
+/** Adds to a sum in place, because sums over all nodes of a pool are frequent. */
 export function addTo(sum: Record<string, number>, amounts: Amounts): void {
   for (const key in amounts) sum[key] = (sum[key] ?? 0) + (amounts[key] ?? 0);
 }

@@ -102,7 +102,7 @@ export function addShare({ shares }: CapacityLedger, tenant: string | undefined,
   shares[tenant ?? ''] = (shares[tenant ?? ''] ?? 0) + nodes;
 }
 
-/** Notes that a machine is made. */
+/** Records the creation of a machine. */
 export function take(pool: PoolState, ledger: CapacityLedger, providerPool: string, uses: Amounts): void {
   addTo((ledger.used[providerPool] ??= {}), uses);
   const account = pool.spec?.providerPools[providerPool]?.provider;

@@ -7,10 +7,9 @@ const maxRequests = 5_000;
 export const maxNodesOfRequest = 100;
 const maxAttributes = 2_048;
 
-/** Why a demand is refused; undefined when it is accepted. Its shape was checked when the message arrived. */
+/** Why a demand is refused; undefined if it is accepted. Its shape was checked when the message arrived. */
 export function refuseDemand(pool: PoolState, demand: NodeDemand): string | undefined {
-  if (pool.spec === undefined)
-    return `pool ${pool.name} is not configured yet; 'heddle pool apply FILE' does that`;
+  if (pool.spec === undefined) return `pool ${pool.name} is not configured yet; run 'heddle pool apply FILE'`;
   if (pool.leaving !== undefined) return `pool ${pool.name} is being deleted`;
   const { id, labels } = demand;
   if (pool.requests[id] !== undefined) return undefined;
@@ -25,7 +24,7 @@ export function refuseDemand(pool: PoolState, demand: NodeDemand): string | unde
   const open = Object.keys(pool.requests).length;
   return open < maxRequests
     ? undefined
-    : `pool ${pool.name} has ${open} open requests; ${maxRequests} is the limit of a pool`;
+    : `pool ${pool.name} has ${open} open requests; the limit is ${maxRequests}`;
 }
 
 function refuseOptions(
@@ -36,11 +35,10 @@ function refuseOptions(
     return `attributes has more than ${maxAttributes} characters of JSON`;
   if (tags !== undefined && JSON.stringify(tags).length > maxAttributes)
     return `tags has more than ${maxAttributes} characters of JSON`;
-  if (tags !== undefined && labels.length !== 1)
-    return 'tags are those of one machine, so it asks for one label';
+  if (tags !== undefined && labels.length !== 1) return 'a request with tags must have exactly one label';
   if (providerPool === undefined) return undefined;
   const known = Object.keys(spec?.providerPools ?? {});
   return known.includes(providerPool)
     ? undefined
-    : `there is no provider pool ${providerPool}; there are ${known.join(', ')}`;
+    : `provider pool ${providerPool} does not exist; existing ones: ${known.join(', ')}`;
 }

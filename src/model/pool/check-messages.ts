@@ -17,11 +17,12 @@ export function refuseHold(
 ): MessageRefusal | undefined {
   const node = nodeOf(pool, nodeId);
   if ('why' in node) return node;
-  if (comment.trim() === '') return invalid('the comment, why the node is held, is empty');
-  if (node.slots !== undefined) return invalid(`${node.id} is a machine of several nodes; hold one of them`);
+  if (comment.trim() === '') return invalid('the comment with the reason for the hold is empty');
+  if (node.slots !== undefined)
+    return invalid(`${node.id} is a machine that several nodes share; hold one of the nodes`);
   return holdable.includes(node.state)
     ? undefined
-    : invalid(`node ${node.id} is ${node.state}; one that is ready, in use or used can be held`);
+    : invalid(`node ${node.id} is ${node.state}; only nodes that are ready, in use or used can be held`);
 }
 
 export function refuseEndHold(
@@ -50,7 +51,7 @@ export function refusePriority(
   return request.state === 'requested'
     ? undefined
     : invalid(
-        `request ${id} is ${request.state}; only one that waits for its nodes has a place in the queue`,
+        `request ${id} is ${request.state}; only a request that waits for its nodes has a position in the queue`,
       );
 }
 
@@ -61,7 +62,7 @@ function nodeOf(pool: PoolState, nodeId: string): Pick<PoolNode, 'id' | 'state' 
 function noNode({ name }: PoolState, id: string): MessageRefusal {
   return {
     is: 'NotFound',
-    why: `pool ${name} has no node ${id}; 'heddle pool nodes ${name}' shows those it has`,
+    why: `pool ${name} has no node ${id}; run 'heddle pool nodes ${name}' to see its nodes`,
   };
 }
 

@@ -75,17 +75,17 @@ function endOfBacking(pool: PoolState, node: PoolNode): End | undefined {
 
 function whyOutdated(pool: PoolState, node: PoolNode): string {
   return versionStatusOf(pool, node) === 'withdrawn'
-    ? 'its image was taken back'
-    : 'its label is configured otherwise now';
+    ? 'its image was rolled back'
+    : 'the configuration of its label changed';
 }
 
-/** Ready nodes beyond those that are to be kept are deleted if they were not requested for a while. */
+/** Ready nodes beyond `minReady` are deleted after `spareAge` without a request. */
 function deleteSpare(pool: PoolState, now: number): void {
   for (const node of surplus(pool, now))
     if (goesAt(pool, node) <= now) setNodeState(pool, node.id, 'deleting', now, 'it was not requested');
 }
 
-/** Ready nodes that could go without leaving less than is to be kept, the oldest first. */
+/** Ready nodes beyond `minReady`, the oldest first. */
 function surplus(pool: PoolState, now: number): readonly PoolNode[] {
   const replacing = labelsWithOld(pool);
   // Where nodes give way to newer ones, that decides which of them go.
@@ -141,7 +141,7 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
   return soonest === Infinity ? undefined : Math.max(soonest, now);
 }
 
-/** When the quota of an account is to be read next, while the pool makes machines or would like to. */
+/** When to read the quota of an account next, while the pool creates or needs machines. */
 export function quotaDueAt({ quotasAskedAt, awaitsQuota }: PoolState, account: string): number {
   const askedAt = quotasAskedAt[account];
   if (askedAt === undefined) return 0;
@@ -156,7 +156,7 @@ function hasToCheck(pool: PoolState, providerPool: string): boolean {
   return Object.values(pool.nodes).some((node) => isChecked(pool, providerPool, node));
 }
 
-/** Infinity: never. A kept machine that failed before it was handed out is checked until it answers. */
+/** Infinity for never. A kept machine that failed before its allocation is probed until it answers. */
 export function checkIntervalMs({ spec }: PoolState, providerPool: string): number {
   const { checkEvery, keepUnwell } = spec?.providerPools[providerPool] ?? {};
   if (checkEvery !== undefined) return milliseconds(checkEvery);

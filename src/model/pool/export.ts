@@ -19,7 +19,7 @@ export function refuseExport(pool: PoolState): string | undefined {
     ...new Set(Object.values(requests).flatMap(({ tags, id }) => (tags === undefined ? [] : [id]))),
   ];
   if (clusters.length > 0)
-    return `pool ${name} cannot be exported: machines of clusters of this server are its nodes (${clusters.slice(0, shownClusters).join(', ')}${clusters.length > shownClusters ? ', ...' : ''}); delete them first`;
+    return `pool ${name} cannot be exported: clusters of this server use its nodes (${clusters.slice(0, shownClusters).join(', ')}${clusters.length > shownClusters ? ', ...' : ''}); delete them first`;
   const size = jsonBytes(packPool(pool));
   return size <= mostCarried
     ? undefined
@@ -41,9 +41,9 @@ function boundMachines({ placements, providerTypes = {}, nodes }: PoolState): st
   ];
   for (const [name, type] of places) {
     if (!Object.hasOwn(providerTypes, type))
-      return `it is not known whether machines of provider pool ${name} (type ${type}) can move; apply the configuration again, or delete nodes that it no longer has`;
+      return `it is unknown whether machines of provider pool ${name} (type ${type}) can move; apply the configuration again, or delete nodes that it no longer has`;
     if (providerTypes[type]?.claims === true)
-      return `this server records who has which machine of provider pool ${name}`;
+      return `this server records the allocation of machines of provider pool ${name}`;
   }
   return undefined;
 }

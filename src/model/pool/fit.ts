@@ -17,7 +17,7 @@ import type { PoolState } from './state.js';
 
 /** How a request would be served by one provider pool at this moment. */
 export type Fit =
-  /** `takes` has a node's id for each label, or nothing where one is to be made. */
+  /** `takes` has a node ID for each label, or undefined if a node must be created. */
   | { readonly is: 'fits'; readonly takes: readonly (string | undefined)[]; readonly made: number }
   /** There is no capacity now. `takes`: the existing nodes that it would use. */
   | { readonly is: 'short'; readonly missing: Missing; readonly takes: readonly (string | undefined)[] }
@@ -27,7 +27,7 @@ export type Fit =
   /** The pool's state has no room for more nodes. */
   | { readonly is: 'full'; readonly why: string }
   | { readonly is: 'tenant'; readonly why: string }
-  /** The image that its nodes are made from is not there yet. */
+  /** The image for its nodes does not exist yet. */
   | { readonly is: 'withoutImage'; readonly why: string };
 
 export function fitIn(
@@ -71,7 +71,7 @@ export function refusalOf(
 ): string | undefined {
   const unserved = request.labels.find((label) => provider.labels[label] === undefined);
   if (unserved !== undefined) return `does not serve label ${unserved}`;
-  if (provider.limits['nodes'] === 0) return 'is switched off: its limit is 0 nodes';
+  if (provider.limits['nodes'] === 0) return 'is disabled: its limit is 0 nodes';
   const cost = costOf(pool, undefined, name, request.labels);
   if (!isNothing(excess(cost, provider.limits)))
     return `its limits are too small: ${overText(cost, provider.limits)}`;

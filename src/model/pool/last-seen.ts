@@ -3,7 +3,7 @@ import type { PoolNode } from './node.js';
 import type { NodeRequest } from './request.js';
 import type { PoolState } from './state.js';
 
-/** How long a node counts as seen unless its provider pool says something else, in seconds. */
+/** Default `probeAfter`, in seconds. */
 const defaultProbeAfter = 60;
 
 /** The node whose machine it is on: itself, unless several nodes share a machine. */
@@ -11,7 +11,7 @@ export function machineNode({ nodes }: PoolState, node: PoolNode): PoolNode {
   return node.backing === undefined ? node : (nodes[node.backing] ?? node);
 }
 
-/** Whether it answered so recently that it is handed out without a probe. */
+/** Whether it answered so recently that it is allocated without a probe. */
 export function isSeen(pool: PoolState, node: PoolNode, now: number): boolean {
   const { seenAt, createdAt, providerPool } = machineNode(pool, node);
   const { probeAfter = defaultProbeAfter } = pool.spec?.providerPools[providerPool] ?? {};

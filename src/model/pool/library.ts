@@ -11,7 +11,7 @@ import type { PoolState } from './state.js';
  */
 export type VersionStatus = 'current' | 'superseded' | 'withdrawn';
 
-/** Where a machine comes from that is made now; undefined while there is nothing to make it from. */
+/** The source of a new machine; undefined while its image is not available. */
 export function placementFor(
   pool: PoolState,
   providerPool: string,
@@ -40,7 +40,7 @@ export function lacksImage(
   const update = library?.[libraryImage];
   if (update?.offers[provider] !== undefined) return undefined;
   return update === undefined || update.gone === true
-    ? `there is no image ${libraryImage}`
+    ? `image ${libraryImage} does not exist`
     : `image ${libraryImage} has no ready version at ${provider}`;
 }
 
@@ -74,7 +74,7 @@ export function hasLostItsImage(pool: PoolState, { id, providerPool, label }: Po
   return now === undefined || pool.nodes[id]?.machine.placement?.built?.revision !== now.built?.revision;
 }
 
-/** Takes over what an image says of itself; false when it is known, or of no interest. */
+/** Applies an update of an image; false if it is already known, or irrelevant. */
 export function noteImageUpdate(pool: PoolState, update: ImageUpdate): boolean {
   if (!librariesOf(pool).includes(update.image) || !isNewer(update, pool.library?.[update.image]))
     return false;
@@ -87,7 +87,7 @@ export function noteImageUpdate(pool: PoolState, update: ImageUpdate): boolean {
   return true;
 }
 
-/** Images of the library that the pool makes nodes from. */
+/** Library images from which the pool creates nodes. */
 export function librariesOf({ placements }: PoolState): readonly string[] {
   return [
     ...new Set(

@@ -9,7 +9,7 @@ export interface Making {
   readonly now: number;
 }
 
-/** A node that is to be built. Its number is never used again. */
+/** A node to create. Its number is never reused. */
 export function makeNode(
   pool: PoolState,
   { slots }: Pick<OfferSpec, 'slots'>,

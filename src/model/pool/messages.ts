@@ -83,9 +83,9 @@ export interface NodeReusedRequest {
   readonly node: ProbedNode;
 }
 
-/** What an account allows, and what of it is in use, by whomever. */
+/** The quota of an account, and its total use. */
 export interface QuotaReply {
-  /** Absent if the provider cannot tell. */
+  /** Absent if the provider does not report it. */
   readonly quota?: {
     readonly limits: Amounts;
     readonly used: Amounts;

@@ -35,7 +35,7 @@ function count(words: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** A shared machine is no node. */
+/** Does not count shared machines, which are not nodes. */
 function figuresOfNodes({ name: pool, spec, nodes }: PoolState): readonly Figure[] {
   const counts = count(
     Object.values(nodes).flatMap(({ label, providerPool, state, slots }) =>

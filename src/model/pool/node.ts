@@ -46,7 +46,7 @@ export interface PoolNode {
    * machine.
    */
   readonly machine: NodeState;
-  /** It is a machine for so many nodes, and never handed out itself. */
+  /** For a shared machine, which is never allocated itself: its number of nodes. */
   readonly slots?: number;
   /** The node whose machine it shares. */
   readonly backing?: string;
@@ -55,9 +55,9 @@ export interface PoolNode {
   readonly why?: string;
   /** It is ready again after use, and its provider was not notified yet. */
   readonly reused?: true;
-  /** How often it was handed out. */
+  /** Number of allocations. */
   readonly handedOut: number;
-  /** When its provider was first asked for the machine, and when it accepted. */
+  /** When the machine was first requested from its provider, and when the provider accepted. */
   readonly askedAt?: number;
   readonly acceptedAt?: number;
   /** When it answered last, or nothing was found out about that. */

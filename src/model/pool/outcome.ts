@@ -91,7 +91,7 @@ export function launchFailed(
   else setNodeState(pool, id, 'deleting', now, `was not built: ${cutText(message, longestFailure)}`);
 }
 
-/** No more machines of the label are made there ahead of requests for a time that grows. */
+/** Pauses the creation of machines of the label ahead of requests there, with increasing delays. */
 export function backOffOffer(
   pool: PoolState,
   { providerPool, label }: PoolNode,
@@ -128,7 +128,7 @@ function noteLaunch(pool: PoolState, node: PoolNode, now: number): void {
   pool.launchTimes = { ...pool.launchTimes, [key]: times };
 }
 
-/** Its machine is gone, and with it the node. Whatever waits for room looks again. */
+/** Removes a node whose machine no longer exists. Ends pauses, so that waiting requests are considered again. */
 export function nodeGone(pool: PoolState, id: string, now: number): void {
   const node = pool.nodes[id];
   if (node === undefined) return;

@@ -68,7 +68,7 @@ export function nodeSilent(pool: PoolState, id: string, why: string, now: number
   changePoolNode(pool, id, (before) => ({ ...before, silent: true, againAt: now + secondAfterMs }));
 }
 
-/** It is not as it was made: deleted, or kept as failed where the provider pool says so. */
+/** Handles a node with drift: deletes it, or keeps it as failed if the provider pool has `keepUnwell`. */
 export function nodeUnfit(pool: PoolState, id: string, why: string, now: number): void {
   const node = pool.nodes[id];
   if (node === undefined || (node.state !== 'ready' && node.silent !== true)) return;
@@ -77,7 +77,7 @@ export function nodeUnfit(pool: PoolState, id: string, why: string, now: number)
   nodeUnhealthy(pool, id, why, now);
 }
 
-/** Nothing was learned: a ready node is handed out as it is, and a silent one is probed again later. */
+/** Handles a probe without a result: allocates a ready node, and probes a silent one again later. */
 export function nodeUnknown(pool: PoolState, id: string, now: number): void {
   const { state, silent } = pool.nodes[id] ?? {};
   if (state === 'ready') nodeHealthy(pool, id, now);

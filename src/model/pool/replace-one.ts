@@ -22,7 +22,7 @@ export function mayReplaceOne(pool: PoolState, { request = '', label, slots, bac
  * Gives the node's request another one in its place; the node itself has no request from then on. False if
  * that cannot be done at once.
  * @param leaves from another provider pool, instead of from the node's own
- * @param ledger that of `openForReplacing`, kept up to date; one is opened unless given
+ * @param ledger that of `openForReplacing`, kept up to date. Default: a new one.
  */
 export function replaceOne(
   pool: PoolState,

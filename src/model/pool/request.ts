@@ -9,13 +9,13 @@ import type { JsonObject } from '../json.js';
 export const requestStates = ['requested', 'pending', 'fulfilled', 'failed'] as const;
 export type RequestState = (typeof requestStates)[number];
 
-/** A request for nodes, as a client makes it. */
+/** A request for nodes, as a client sends it. */
 export interface NodeDemand {
   /** Made by the requester; the same id again is the same request. */
   readonly id: string;
   /** A node for each, in this order; a label may be there several times. */
   readonly labels: readonly string[];
-  /** Low comes first; 100 unless given. */
+  /** Requests with a lower number come first. Default: 100. */
   readonly priority?: number;
   readonly requester: string;
   /** Free; kept and shown. */
@@ -23,7 +23,7 @@ export interface NodeDemand {
   readonly tenant?: string;
   /** The provider pool that comes first where it can serve the request. */
   readonly providerPool?: string;
-  /** Nodes are taken back so long after they were handed out, or after the lease was renewed last. */
+  /** Duration of the lease, from the allocation of the nodes or the last renewal. */
   readonly leaseMs?: number;
   /** While it waits, the request ends unless it is renewed this often; in ms. Absent: it waits for ever. */
   readonly heldMs?: number;
@@ -67,7 +67,7 @@ export interface NodeRequest {
   readonly lastFailure?: string;
   /** Why it waits. */
   readonly waits?: string;
-  /** The provider pool where room is made for it. */
+  /** The provider pool in which capacity is freed for it. */
   readonly target?: string;
   /** When the nodes are reclaimed; absent without a lease. */
   readonly expiresAt?: number;

@@ -26,7 +26,7 @@ export function refuseRequests(pool: PoolState, demands: readonly NodeDemand[]):
   const room = mostFor(pool) - reserve;
   return bytes <= room
     ? undefined
-    : `pool ${pool.name} would have ${bytes} bytes of nodes and requests as JSON, and at most ${room} are possible; ${remedy}`;
+    : `pool ${pool.name} would have ${bytes} bytes of nodes and requests as JSON; the limit is ${room}; ${remedy}`;
 }
 
 /** How many more nodes the pool has room for. */
@@ -35,8 +35,8 @@ export function nodesLeft(pool: PoolState): number {
   return Math.max(0, Math.floor((mostFor(pool) - carriedBytes(pool) - coming * comingBytes) / nodeBytes));
 }
 
-/** Why nothing is made for now. */
-export const fullText = `the pool has no room for more nodes, whose state has at most ${mostCarried} bytes; ${remedy}`;
+/** Why nothing is created at present. */
+export const fullText = `the state of the pool has reached its limit of ${mostCarried} bytes, so no more nodes fit; ${remedy}`;
 
 /** Why the pool cannot keep this payload of a node; undefined if it can. */
 export function lacksRoom(pool: PoolState, nodeId: string, payload: JsonObject): string | undefined {

@@ -16,7 +16,7 @@ export function usesOf(pool: PoolState, providerPool: string, label: string): Am
   return { ...uses, ...pool.sizes[provider]?.[flavor], ...uses };
 }
 
-/** Takes over what an account says of its hardware, for nodes too that were made before that was known. */
+/** Applies the hardware sizes that an account reports, also to nodes that were created earlier. */
 export function noteSizes(
   pool: PoolState,
   account: string,
@@ -33,7 +33,7 @@ export function noteSizes(
   }
 }
 
-/** Whether it is on a machine of its own that counts as one node, until its hardware is known. */
+/** Whether it has its own machine, which counts as one node until its hardware is known. */
 function isUnsized({ spec }: PoolState, { providerPool, backing, uses }: PoolNode): boolean {
   return (
     backing === undefined &&

@@ -6,7 +6,7 @@ export type { PoolSpec };
 export type LabelSpec = PoolSpec['labels'][string];
 /** A share of a provider account that nodes come from. */
 export type ProviderPoolSpec = PoolSpec['providerPools'][string];
-/** How one provider pool makes the nodes of one label. */
+/** How one provider pool creates nodes of one label. */
 export type OfferSpec = ProviderPoolSpec['labels'][string];
 
 /** Where the machines of each provider pool and label come from, resolved by a worker. */

@@ -40,7 +40,7 @@ export interface PoolState {
   readonly paused: Record<string, Pause>;
   /** What the accounts' quotas leave for this pool, if the accounts report them. */
   readonly quotas: Record<string, Quota>;
-  /** By account: when its quota was last asked for. */
+  /** By account: when its quota was last requested. */
   readonly quotasAskedAt: Record<string, number>;
   /** Accounts whose quota leaves no room for a node that is wanted, and since when. */
   awaitsQuota: Readonly<Record<string, number>>;
@@ -54,13 +54,13 @@ export interface PoolState {
   launchTimes?: Readonly<Record<string, { readonly acceptedMs: number; readonly readyMs: number }>>;
   /** By account and flavor: what one machine takes of the limits. */
   sizes?: Readonly<Record<string, Readonly<Record<string, Amounts>>>>;
-  /** By `<provider pool>/<label>`: how often in a row its account refused it for its quota. */
+  /** By `<provider pool>/<label>`: number of consecutive quota errors. */
   refusals?: Readonly<Record<string, number>>;
   /** By tenant: when its last request got nodes. Forgotten when it no longer matters. */
   servedAt?: Record<string, number>;
   /** When the ready nodes of each provider pool were last checked. */
   readonly checkedAt: Record<string, number>;
-  /** While it is exported, it makes, deletes and allocates nothing. */
+  /** While it is exported, it creates, deletes and allocates nothing. */
   exported?: Moved['exported'];
   restored?: Moved['restored'];
   moves?: Moved['moves'];
@@ -72,7 +72,7 @@ export interface Pause {
   readonly since: number;
   readonly until: number;
   readonly why: string;
-  /** Times in a row. */
+  /** Number of consecutive times. */
   readonly times: number;
 }
 

@@ -12,7 +12,7 @@ export interface LabelView {
   readonly onReturn: string;
   /** Nodes by state. */
   readonly nodes: Readonly<Partial<Record<PoolNodeState, number>>>;
-  /** Why fewer nodes are ready than are to be kept ready; absent where enough are. */
+  /** Why fewer nodes than `minReady` are ready, if so. */
   readonly lacks?: string;
   /** Requests for it that wait. */
   readonly waiting: number;

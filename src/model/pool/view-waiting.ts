@@ -32,7 +32,7 @@ export function viewWaiting(pool: PoolState, now: number): readonly TenantWaitin
   for (const request of inFairOrder(pool, ledger, () => false, now)) {
     const { tenant = '', createdAt } = request;
     const found = tenants.get(tenant) ?? { waiting: 0, oldest: createdAt, reasons: new Map() };
-    const reason = request.waits ?? why.get(signatureOf(request)) ?? 'it was not considered yet';
+    const reason = request.waits ?? why.get(signatureOf(request)) ?? 'not considered yet';
     found.waiting += 1;
     found.oldest = Math.min(found.oldest, createdAt);
     found.reasons.set(reason, (found.reasons.get(reason) ?? 0) + 1);

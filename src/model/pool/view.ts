@@ -185,7 +185,7 @@ function viewOpen(pool: PoolState, open: readonly NodeRequest[]): readonly Reque
     const why = isSilent(request) ? reasons?.get(signatureOf(request)) : undefined;
     return viewRequest(
       pool,
-      why === undefined ? request : { ...request, waits: `an earlier one like it waits: ${why}` },
+      why === undefined ? request : { ...request, waits: `an earlier request for the same waits: ${why}` },
     );
   });
 }

@@ -63,7 +63,7 @@ function afterDone(
   const did: Readonly<Partial<Record<StepName, string>>> = {
     load: `${machine} has its image`,
     'log in': `${machine} was opened to ${reservation.user}`,
-    unload: `${machine} was cleared of what its user left`,
+    unload: `${machine} was cleaned up after its user`,
     reload: `${machine} was loaded anew`,
     maintain: `${machine} is in maintenance`,
   };
@@ -83,7 +83,7 @@ const askAgainMs = 30_000;
 const silentLoads = 2;
 
 /**
- * What a look says of the user: not whether the machine is right, but whether it may have been used.
+ * Handles the check after a reservation: it determines whether the machine may have been used, not whether it is healthy.
  */
 function afterCheck(
   state: ReservationsState,
@@ -106,7 +106,7 @@ function afterCheck(
         why: reply.why,
       }),
     );
-  const why = reply.is === 'done' ? 'whether it was used is not known' : reply.why;
+  const why = reply.is === 'done' ? 'it is unknown whether it was used' : reply.why;
   if (assignment.tries + 1 < silences)
     return withReservation(
       state,

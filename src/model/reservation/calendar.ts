@@ -118,12 +118,12 @@ export function choose(state: ReservationsState, { count, computers, from, to }:
         `machine ${machine} is reserved for ${reservation.user} from ${isoOf(reservation.from)} to ${isoOf(reservation.to)} (${reservation.id})`,
     )
     .slice(0, 3);
-  const how = `${free.length} of the ${computers.length} machines that fit ${free.length === 1 ? 'is' : 'are'} free from ${isoOf(from)} to ${isoOf(to)}, and ${count} ${count === 1 ? 'is' : 'are'} wanted`;
+  const how = `${free.length} of the ${computers.length} matching machines ${free.length === 1 ? 'is' : 'are'} free from ${isoOf(from)} to ${isoOf(to)}, but ${count} ${count === 1 ? 'is' : 'are'} requested`;
   const earliest = earliestStart(busy, { count, computers, from, to });
   return {
     lacking: [
       who.length > 0 ? who.join('; ') : how,
-      ...(earliest === undefined ? [] : [`for as long it can be had from ${isoOf(earliest)} on`]),
+      ...(earliest === undefined ? [] : [`the same duration is available from ${isoOf(earliest)} on`]),
     ].join('; '),
   };
 }

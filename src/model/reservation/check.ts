@@ -35,26 +35,28 @@ export function refuseRequest(
 ): string | undefined {
   const open = openReservations(state);
   const begins = from ?? now;
-  if (![begins, to].every(Number.isFinite)) return 'its times are in milliseconds since the epoch';
+  if (![begins, to].every(Number.isFinite)) return 'its times must be in milliseconds since the epoch';
   if (typeof user !== 'string' || user.length < 1 || user.length > longestName)
-    return `its user is a name of at most ${longestName} characters`;
+    return `its user must be a name of at most ${longestName} characters`;
   if (parseImageRef(`${image.name}@${image.revision}`) === undefined)
-    return `${image.name}@${image.revision} is no image`;
-  if (machines !== undefined && new Set(machines).size !== machines.length) return 'a machine is named twice';
+    return `${image.name}@${image.revision} is not a valid image`;
+  if (machines !== undefined && new Set(machines).size !== machines.length)
+    return 'a machine is listed twice';
   if (machines !== undefined && machines.length !== count)
-    return `${machines.length} machines are named, and ${count} are wanted`;
-  if (begins < now - lateMs) return `it begins at ${isoOf(begins)}, which is past; it is ${isoOf(now)} now`;
-  if (to <= begins) return `it ends at ${isoOf(to)}, which is not after its beginning at ${isoOf(begins)}`;
-  if (to <= now) return `it ends at ${isoOf(to)}, which is past; it is ${isoOf(now)} now`;
-  if (to - begins < shortestMs) return 'a reservation is for a second at least';
-  if (begins > now + furthestMs) return `it begins at ${isoOf(begins)}, more than a year from now`;
+    return `${machines.length} machines are listed, but ${count} are requested`;
+  if (begins < now - lateMs)
+    return `it starts at ${isoOf(begins)}, which is in the past; it is ${isoOf(now)} now`;
+  if (to <= begins) return `it ends at ${isoOf(to)}, which is not after its start at ${isoOf(begins)}`;
+  if (to <= now) return `it ends at ${isoOf(to)}, which is in the past; it is ${isoOf(now)} now`;
+  if (to - begins < shortestMs) return 'a reservation must last at least a second';
+  if (begins > now + furthestMs) return `it starts at ${isoOf(begins)}, more than a year from now`;
   if (!Number.isSafeInteger(count) || count < 1 || count > mostMachines)
-    return `a reservation has 1 to ${mostMachines} machines, not ${count}`;
+    return `a reservation must have 1 to ${mostMachines} machines, not ${count}`;
   if (open.length >= mostOpen)
-    return `there are ${open.length} open reservations, which is as many as there may be; cancel some, or wait for their end`;
+    return `the limit of ${open.length} open reservations is reached; cancel some, or wait until some end`;
   const assignments = open.reduce((sum, { assignments: { length } }) => sum + length, 0);
   if (assignments + count > maxAssignments)
-    return `${assignments} machines are reserved, and there may be ${maxAssignments}; cancel some, or wait for their end`;
+    return `${assignments} machines are reserved, and the limit is ${maxAssignments}; cancel reservations, or wait until some end`;
   return undefined;
 }
 
@@ -64,7 +66,7 @@ export function refuseLength(
   { longestMs }: ReservationSettings,
 ): string | undefined {
   if (to - from <= longestMs) return undefined;
-  return `it is for ${wordsOfTime(to - from)}, and the longest reservation is ${wordsOfTime(longestMs)}`;
+  return `it lasts ${wordsOfTime(to - from)}; the limit is ${wordsOfTime(longestMs)}`;
 }
 
 export function refuseExtension(state: ReservationsState, { id, to }: ExtendRequest): string | undefined {
@@ -72,7 +74,7 @@ export function refuseExtension(state: ReservationsState, { id, to }: ExtendRequ
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
   if (to <= reservation.to)
-    return `reservation ${id} lasts until ${isoOf(reservation.to)}, and ${isoOf(to)} is not later; 'heddle reservation return ${id}' ends it early`;
+    return `reservation ${id} lasts until ${isoOf(reservation.to)}, and ${isoOf(to)} is not later; to end it early, run 'heddle reservation return ${id}'`;
   const tooLong = refuseLength({ from: reservation.from, to }, reservation.settings);
   if (tooLong !== undefined) return tooLong;
   const blocking = activeAssignments(reservation)
@@ -80,7 +82,7 @@ export function refuseExtension(state: ReservationsState, { id, to }: ExtendRequ
     .find((found) => found !== undefined);
   if (blocking === undefined) return undefined;
   const { machine, reservation: next } = blocking;
-  return `machine ${machine} is reserved for ${next.user} from ${isoOf(next.from)} on (${next.id}), so reservation ${id} can last until ${isoOf(Math.max(blocking.from, reservation.to))} at most`;
+  return `machine ${machine} is reserved for ${next.user} from ${isoOf(next.from)} on (${next.id}), so reservation ${id} can be extended at most until ${isoOf(Math.max(blocking.from, reservation.to))}`;
 }
 
 /** Cancelling is for what has not begun, returning for what has. */
@@ -93,7 +95,7 @@ export function refuseEnd(
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
   if (how === 'returned' && reservation.readyAt === undefined)
-    return `reservation ${id} is ${stateOf(reservation)}, so there is nothing to return; 'heddle reservation cancel ${id}' ends it`;
+    return `reservation ${id} is ${stateOf(reservation)}, so there is nothing to return; to end it, run 'heddle reservation cancel ${id}'`;
   if (how === 'cancelled' && reservation.readyAt !== undefined)
     return `reservation ${id} is ${stateOf(reservation)}; 'heddle reservation return ${id}' ends it`;
   return undefined;
@@ -104,16 +106,16 @@ export function refuseLogIn(state: ReservationsState, { id, publicKey }: LogInRe
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
   if (reservation.readyAt === undefined)
-    return `reservation ${id} is ${stateOf(reservation)} and begins at ${isoOf(reservation.from)}${whyOf(reservation)}`;
+    return `reservation ${id} is ${stateOf(reservation)} and starts at ${isoOf(reservation.from)}${whyOf(reservation)}`;
   if (publicKey === undefined || publicKey === reservation.publicKey) return undefined;
-  if (readPublicKey(publicKey) !== publicKey) return 'its key is not the public key of an OpenSSH key pair';
+  if (readPublicKey(publicKey) !== publicKey) return 'its key must be the public key of an OpenSSH key pair';
   const isOpen =
     reservation.logInRequested === true || reservation.assignments.some(({ stage }) => stage === 'in use');
-  return isOpen ? `reservation ${id} is open already; a key is taken with the first log-in` : undefined;
+  return isOpen ? `reservation ${id} is already open; a key can be set only at the first log-in` : undefined;
 }
 
 function unknownText(id: string): string {
-  return `there is no reservation ${id}; 'heddle reservation list --all' shows those that are remembered`;
+  return `reservation ${id} does not exist; run 'heddle reservation list --all' to see the existing ones`;
 }
 
 function whyOf(reservation: Reservation): string {

@@ -27,7 +27,7 @@ function advance(state: ReservationsState, reservation: Reservation, now: number
       ? endReservation(state, reservation, {
           at: now,
           how: 'failed',
-          why: 'its time was over before all its machines were prepared',
+          why: 'it ended before all its machines were prepared',
         })
       : endReservation(state, reservation, { at: now, how: 'ended', why: 'its time is over' });
   }

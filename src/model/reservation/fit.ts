@@ -22,7 +22,7 @@ export function unfitText(
   >,
   wanted: Wanted,
 ): string | undefined {
-  if (type === undefined) return 'it is only just being registered';
+  if (type === undefined) return 'it is still being registered';
   const out = filteredOut({ site, provider, groups, labels }, wanted);
   if (out !== undefined) return out;
   if (wanted.type !== undefined && type !== wanted.type) return `its provisioning system is ${type}`;

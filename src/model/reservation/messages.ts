@@ -10,7 +10,7 @@ import type { ReservationView } from './view.js';
 export interface ReserveRequest {
   readonly user: string;
   readonly image: ImageRef;
-  /** At once unless given. */
+  /** Default: at once. */
   readonly from?: number;
   readonly to: number;
   readonly wanted: Wanted;

@@ -12,7 +12,7 @@ export interface ReservationsState {
   readonly reservations: Readonly<Record<string, Reservation>>;
   /** Notifications that are not sent yet, oldest first. */
   readonly notifications: readonly ReservationNotification[];
-  /** The webhooks of the worker that looked for machines last; absent if there are none. */
+  /** The webhooks of the worker that last searched for machines, if any. */
   readonly webhooks?: readonly Webhook[];
 }
 
@@ -78,11 +78,11 @@ export interface Assignment {
   readonly asking?: StepName;
   /** What the machine was asked so far: names each request for ever. */
   readonly asked: number;
-  /** Until when the machine says that it is held. */
+  /** Until when the machine is held, as it reports. */
   readonly heldUntil?: number;
   /** Not asked again before this. */
   readonly notBefore?: number;
-  /** Answers in a row that said nothing. */
+  /** Number of consecutive inconclusive answers. */
   readonly tries: number;
   /** The reservation continues without this machine. */
   readonly givenUp?: string;

@@ -15,7 +15,7 @@ import type {
 
 export interface SweepDecision {
   readonly leaks: readonly Leak[];
-  /** Those that are to be deleted now. */
+  /** Leaks to delete now. */
   readonly ripe: readonly Leak[];
   /** Why nothing is deleted at all. */
   readonly refused: readonly string[];
@@ -37,7 +37,7 @@ export interface Evidence {
 /** Leaks carried from pass to pass; further ones appear when these are gone. */
 export const rememberedLeaks = 300;
 
-/** Passes in a row that must have seen a leak before it may be deleted. */
+/** Number of consecutive sweeps that must find a leak before it may be deleted. */
 export const neededPasses = 2;
 
 /** Two accounts of one cloud show the same machines: the first one keeps them. */
@@ -64,7 +64,7 @@ export function decideSweep(evidence: Evidence): SweepDecision {
     suspects.map((suspect) => seenAgain(evidence, account, suspect)),
   );
   const ids = new Set(seen.map(leakId));
-  // An unreadable account says nothing about earlier observations there.
+  // An unreadable account does not invalidate earlier observations there.
   const kept = earlier.filter((leak) => unread.has(leak.account) && !ids.has(leakId(leak)));
   const leaks = [...seen, ...kept]
     .toSorted((one, other) => Date.parse(one.firstSeen) - Date.parse(other.firstSeen))

@@ -5,20 +5,20 @@ import type { Leak, SweepReport } from './sweep.js';
 export function statusOfLeak(leak: Leak, { policy, refused, deleted, at }: SweepReport): string {
   const { kind, passes, firstSeen } = leak;
   if (kind === 'unknown') return 'this database has no record of it; deleted only by name';
-  if (kind === 'abandoned') return 'given up by a person; deleted only by name';
+  if (kind === 'abandoned') return 'abandoned by a user; deleted only by name';
   if (kind === 'captured')
-    return 'captured on request, of a machine whose workflow was terminated; deleted only by name';
+    return 'captured on request, from a machine whose workflow was terminated; deleted only by name';
   if (kind === 'duplicate') return 'the second machine of its key; delete it at the provider';
-  if (kind === 'unreadable') return 'its key cannot be read; look at it at the provider';
+  if (kind === 'unreadable') return 'its key cannot be read; check it at the provider';
   const failed = deleted.find((deletion) => leakId(deletion) === leakId(leak))?.failed;
   if (failed !== undefined) return `could not be deleted: ${failed}`;
   if (!policy.delete) return 'dry run: deleted only by name';
-  if (refused.length > 0) return 'stays until all can be read';
-  if (passes < neededPasses) return 'waits to be seen again';
+  if (refused.length > 0) return 'kept until everything can be read';
+  if (passes < neededPasses) return 'waits for another observation';
   const ripeAt = Date.parse(firstSeen) + policy.minimumAgeMs;
   return ripeAt > Date.parse(at)
-    ? `to be deleted from ${new Date(ripeAt).toISOString()} on`
-    : 'to be deleted in one of the next passes';
+    ? `will be deleted after ${new Date(ripeAt).toISOString()}`
+    : 'will be deleted in one of the next sweeps';
 }
 
 /** A pass as Markdown, shown by the Web UI beside its workflow. */
@@ -31,7 +31,7 @@ export function detailsOfSweep(report: SweepReport): string {
     ...refused.map((why) => `- refused: ${why}`),
     ...silent.map((why) => `- left alone: ${why}`),
     ...accounts.flatMap(({ name, unable }) =>
-      unable === undefined ? [] : [`- not watched: ${name} (${unable})`],
+      unable === undefined ? [] : [`- not searched: ${name} (${unable})`],
     ),
     ...gone.map(({ account, providerid, key }) => `- deleted: ${account} ${providerid} \`${key}\``),
     ...leaks

@@ -55,30 +55,30 @@ export interface SweptAccount {
   readonly name: string;
   readonly type: string;
   readonly site: string;
-  /** For so long, in ms, what the provider shows may be behind the truth, one way and the other. */
+  /** Maximum time that the provider's lists may lag behind the actual state, in ms. */
   readonly lagMs: number;
 }
 
 /**
- * `orphan`: its cluster does not live. `lost`: its cluster lives and does not know it. `unknown`: this database
- * has no record that it was ever made. `abandoned`: a person gave it up. `duplicate`: a second machine of one key, whose node has the other. `unreadable`: it has our
- * tag, and no key that can be read. `captured`: an image that a person had captured, of a machine whose
- * workflow was cut off.
+ * `orphan`: its cluster does not exist. `lost`: its cluster exists and does not know it. `unknown`: this database has no
+ * record of its creation. `abandoned`: a user abandoned it. `duplicate`: a second machine of one key, whose node has the
+ * other. `unreadable`: it has Heddle's tag, but its key cannot be read. `captured`: an image that a user captured from a
+ * machine whose workflow was terminated.
  */
 export type LeakKind = 'orphan' | 'lost' | 'unknown' | 'abandoned' | 'duplicate' | 'unreadable' | 'captured';
 
-/** A machine of ours that no cluster has, as one look shows it. */
+/** A machine of this installation that no cluster has, as observed by one sweep. */
 export interface Suspect {
   readonly kind: LeakKind;
   /**
-   * An image that was uploaded or captured, and `providerid` the provider's word for it; absent: a machine.
+   * An image that was uploaded or captured; `providerid` is the provider's ID of it. Absent for machines.
    */
   readonly what?: 'image';
   readonly providerid: string;
   readonly key: string;
   /** The cluster in the machine's tags, if any. */
   readonly cluster?: string;
-  /** The workflow that disowned it; absent if there is none. */
+  /** The workflow that disowned it, if any. */
   readonly askedOf?: string;
   readonly state: string;
   /** RFC 3339, if the provider reports it. */
@@ -91,11 +91,11 @@ export interface AccountReport {
   /** Machines of this installation. */
   readonly machines: number;
   readonly suspects: readonly Suspect[];
-  /** Suspects beyond those that are named. */
+  /** Number of suspects that are not listed. */
   readonly more?: number;
-  /** What could not be read: no machine is deleted while there is any of it. */
+  /** Data that could not be read; while there is any, no machine is deleted. */
   readonly problems: readonly string[];
-  /** Owners that did not answer: what may be theirs is no suspect. */
+  /** Owners that did not answer; machines that may be theirs are not suspects. */
   readonly silent?: readonly string[];
   /** Clusters, also beyond the named suspects, whose machines this database does not know. */
   readonly unknown?: readonly UnknownCluster[];
@@ -103,16 +103,16 @@ export interface AccountReport {
   readonly unable?: string;
 }
 
-/** A cluster, or a life of one, of which this database has no record. */
+/** A cluster, or a previous run of one, that this database does not contain. */
 export interface UnknownCluster {
-  /** In the keys of its machines. */
+  /** From the keys of its machines. */
   readonly uid: string;
-  /** In the tags of its machines. */
+  /** From the tags of its machines. */
   readonly cluster?: string;
   readonly machines: number;
 }
 
-/** A pool or image that was moved here: its machines and images from before carry another installation. */
+/** A pool or image that was moved here: its earlier machines and images have the tag of another installation. */
 export interface Origin {
   /** The first part of their keys. */
   readonly uid: string;
@@ -123,7 +123,7 @@ export interface Origin {
 export interface SweepAccounts {
   readonly origins?: readonly Origin[];
   readonly accounts: readonly SweptAccount[];
-  /** A pass that a worker took part in, and of which the server has no record: its database is an older one. */
+  /** A sweep that a worker took part in and that the server does not know: its database was restored from a backup. */
   readonly missing?: MissingPass;
 }
 
@@ -147,7 +147,7 @@ export interface FindLeaksRequest {
 
 export type FindLeaksReply = Omit<AccountReport, 'account'>;
 
-/** Input of DISOWN: suspects that a workflow was asked for. */
+/** Input of DISOWN: suspects that a workflow may own. */
 export interface DisownRequest {
   readonly machines: readonly (NamedMachine & { readonly askedOf: string })[];
 }
@@ -162,7 +162,7 @@ export interface Leak extends Suspect {
   readonly account: string;
   /** RFC 3339, by the sweep's own clock. */
   readonly firstSeen: string;
-  /** Passes in a row that saw it. */
+  /** Number of consecutive sweeps that found it. */
   readonly passes: number;
 }
 

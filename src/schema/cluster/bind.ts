@@ -19,7 +19,7 @@ import { isValueName, variableSchema, type VariableDeclaration } from './variabl
 import { ruleOf } from './import-value.js';
 import { isOfType, typeWords } from './variable-type.js';
 
-/** A value that was given for a variable, and by what: `--var`, a file or a variable of the environment. */
+/** A value of a variable, and its source: `--var`, a file or an environment variable. */
 export interface GivenValue {
   readonly value: Json;
   readonly by: string;
@@ -31,7 +31,7 @@ interface Bound {
   readonly problems: readonly Problem[];
 }
 
-/** The variables that a spec declares; those that are declared wrongly are left for the schema to report. */
+/** The variables that a spec declares. Omits malformed declarations, which the schema reports. */
 export function declaredVariables(spec: Json): Readonly<Record<string, VariableDeclaration>> {
   const declared = isPlainObject(spec) ? spec['variables'] : undefined;
   if (!isPlainObject(declared)) return {};
@@ -45,8 +45,8 @@ export function declaredVariables(spec: Json): Readonly<Record<string, VariableD
 }
 
 /**
- * Puts the values of variables into a spec. Those that are secret, and those of other clusters, remain under
- * `variables`, and expressions with them remain as they are: a task gets their values when it is created.
+ * Replaces variables in a spec by their values. Secret variables and those of other clusters remain under `variables`,
+ * and expressions with them remain unchanged: their values are resolved when a task is created.
  */
 export function bindVariables(spec: Json, given: GivenValues): Bound {
   if (!isPlainObject(spec)) return { value: spec, problems: [] };
@@ -73,7 +73,7 @@ export function bindVariables(spec: Json, given: GivenValues): Bound {
   };
 }
 
-/** The value of a variable, or what is wrong with it. */
+/** The value of a variable, or the problem with it. */
 function choose(
   name: string,
   { from, secret, type, allowed, default: fallback, value: kept, description }: VariableDeclaration,
@@ -83,19 +83,19 @@ function choose(
   if (from !== undefined)
     return given === undefined
       ? { value: undefined }
-      : errorAt(path, `is given by ${given.by}, and its value comes from ${from}`, 'Remove one of them.');
+      : errorAt(path, `is set by ${given.by}, but takes its value from ${from}`, 'Remove one of them.');
   if (secret === true && fallback !== undefined && !isValidReference(fallback))
     return errorAt(
       [...path, 'default'],
-      'would show the secret in the file',
-      'Give a reference, such as {secret: "env:NAME"}, or none.',
+      'would store the secret in the file',
+      'Set a reference, such as {secret: "env:NAME"}, or remove it.',
     );
   const value = given === undefined ? (kept ?? fallback) : given.value;
   if (value === undefined)
     return errorAt(
       path,
       'has no value',
-      `Give one by --var ${name}=VALUE, --var-file FILE or HEDDLE_VAR_${name}${description === undefined ? '' : ` (${description.replace(/\.$/, '')})`}.`,
+      `Set it with --var ${name}=VALUE, --var-file FILE or HEDDLE_VAR_${name}${description === undefined ? '' : ` (${description.replace(/\.$/, '')})`}.`,
     );
   const by = given === undefined ? '' : ` (by ${given.by})`;
   const shown = secret === true ? 'its value' : quoteValue(value);
@@ -105,7 +105,7 @@ function choose(
     return errorAt(
       path,
       `${shown}${by} is not allowed`,
-      secret === true ? undefined : `Allowed are: ${allowed.map(quoteValue).join(', ')}.`,
+      secret === true ? undefined : `Allowed values: ${allowed.map(quoteValue).join(', ')}.`,
     );
   return { value };
 }
@@ -119,13 +119,13 @@ function undeclared(
     .map(([name, { by }]) =>
       errorAt(
         ['variables'],
-        `${by} gives a value to ${name}, which is no variable of this file`,
+        `${by} sets ${name}, but the file declares no such variable`,
         suggest(name, Object.keys(declared)) ?? 'Declare it under variables.',
       ),
     );
 }
 
-/** `variables` of the bound spec; wrong declarations remain as they are. */
+/** `variables` of the bound spec; malformed declarations remain unchanged. */
 function lateVariables(
   written: JsonObject | undefined,
   declared: Readonly<Record<string, VariableDeclaration>>,
@@ -145,7 +145,7 @@ function lateVariables(
 interface Context {
   readonly declared: Readonly<Record<string, VariableDeclaration>>;
   readonly values: Readonly<Record<string, Json>>;
-  /** Everything under `variables`, wrong declarations too. */
+  /** Everything under `variables`, including malformed declarations. */
   readonly known: JsonObject;
   readonly problems: Problem[];
 }
@@ -185,7 +185,7 @@ function fillIn(text: string, path: Path, context: Context): Json {
   return fillText(text, valueOf, isLate ? escapeText : (literal) => literal);
 }
 
-/** What is wrong with an expression at its place, if anything. */
+/** The problem with an expression at its place, if any. */
 function refuse(
   { written, words }: Expression,
   path: Path,
@@ -194,12 +194,12 @@ function refuse(
 ): Problem | undefined {
   const [root = '', name] = words;
   if (root === 'var') {
-    if (name === undefined) return errorIn(path, written, 'names no variable', 'Write var.NAME.');
+    if (name === undefined) return errorIn(path, written, 'does not name a variable', 'Write var.NAME.');
     if (!Object.hasOwn(known, name))
       return errorIn(
         path,
         written,
-        `names a variable that is not declared`,
+        `refers to a variable that is not declared`,
         suggest(name, Object.keys(known)) ?? 'Declare it under variables.',
       );
     const { secret, from }: Partial<VariableDeclaration> = Object.hasOwn(declared, name)
@@ -207,9 +207,9 @@ function refuse(
       : {};
     if (isLate || (secret !== true && from === undefined)) return undefined;
     const what = secret === true ? 'a secret variable' : 'a value of another cluster';
-    return errorIn(path, written, `is ${what}, which only fields of actions and outputs can use`);
+    return errorIn(path, written, `is ${what}, which is allowed only in fields of actions and in outputs`);
   }
   const unknown = unknownRoot(path, { written, words });
   if (unknown !== undefined || isLate) return unknown;
-  return errorIn(path, written, 'refers to nodes, which only fields of actions and outputs can do');
+  return errorIn(path, written, 'refers to nodes, which is allowed only in fields of actions and in outputs');
 }

@@ -2,7 +2,7 @@ import type { ClusterSpec, ServiceSpec } from '../../model/cluster/spec.js';
 import { errorAt, type Path, type Problem } from '../problem.js';
 import { suggest } from '../suggest.js';
 
-/** Checks what a service says of changes: of its configuration, and of its nodes when they go down in batches. */
+/** Checks the settings of a service for changes of its configuration and for rolling operations. */
 export function checkChanges(
   spec: ClusterSpec,
   name: string,
@@ -34,7 +34,7 @@ function checkReaction({ onConfigChange, actions }: ServiceSpec, path: Path): re
       errorAt(
         [...path, 'onConfigChange'],
         `is ${onConfigChange}, but the service has no action ${action}`,
-        `Add actions.${action}, or say nothing.`,
+        `Add actions.${action}, or set onConfigChange: nothing.`,
       ),
     );
 }
@@ -46,14 +46,14 @@ function checkUses({ config }: ClusterSpec, { uses }: ServiceSpec, path: Path): 
       : [
           errorAt(
             [...path, 'uses', 'config', index],
-            `there is no key ${key} under config`,
-            suggest(key, Object.keys(config)) ?? 'Add it there.',
+            `config has no key ${key}`,
+            suggest(key, Object.keys(config)) ?? 'Add it under config.',
           ),
         ],
   );
 }
 
-/** Drained nodes get no traffic, so a batch leaves nodes that do. A single node has no other. */
+/** Drained nodes get no traffic, so a batch must leave other nodes, except with a single node. */
 function checkBatch(
   { nodes }: ClusterSpec,
   name: string,
@@ -68,8 +68,8 @@ function checkBatch(
   return [
     errorAt(
       [...path, 'rolling', 'batch'],
-      `is ${rolling.batch}, and the service has ${count} nodes: drained all at once, none gets traffic`,
-      `Set it to at most ${count - 1}, or leave out drain.`,
+      `is ${rolling.batch}, but the service has ${count} nodes: no node would get traffic while all are drained`,
+      `Set it to at most ${count - 1}, or remove drain.`,
     ),
   ];
 }
@@ -81,17 +81,17 @@ function checkRouter(spec: ClusterSpec, name: string, router: string, path: Path
     return [
       errorAt(
         path,
-        `there is no service ${router}`,
+        `service ${router} is not defined`,
         suggest(router, Object.keys(spec.services)) ?? 'Define it under services.',
       ),
     ];
   if (router === name)
-    return [errorAt(path, 'a service cannot route traffic to itself', 'Name the services in front of it.')];
+    return [errorAt(path, 'a service cannot route traffic to itself', 'List the services in front of it.')];
   if (found.actions.configure === undefined)
     return [
       errorAt(
         path,
-        `${router} has no action configure, which would leave drained nodes out`,
+        `${router} has no action configure, which drains nodes`,
         `Add services.${router}.actions.configure.`,
       ),
     ];
@@ -99,7 +99,7 @@ function checkRouter(spec: ClusterSpec, name: string, router: string, path: Path
     ? [
         errorAt(
           path,
-          `${router} reads no nodes (peers: none), so it cannot leave out drained ones`,
+          `${router} reads no nodes (peers: none), so it cannot exclude drained nodes`,
           `Set services.${router}.peers to dependencies or all.`,
         ),
       ]

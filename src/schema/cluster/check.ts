@@ -9,12 +9,12 @@ import { suggest } from '../suggest.js';
 
 /** Names of machines are hostnames: one label of DNS. */
 const maxHostname = 63;
-/** Reported circles at most; dense dependencies contain too many. */
+/** Maximum number of reported cycles; dense dependencies contain too many. */
 const maxCycles = 10;
 
 /**
- * Checks what a spec means: that names lead somewhere, that services can stand and start together. Pure.
- * Paths are those of a spec as people write it.
+ * Checks references of a spec: that names exist, that services can be placed and started together. Pure.
+ * Paths are those of a spec as users write it.
  */
 export function checkCluster(spec: ClusterSpec): readonly Problem[] {
   return [
@@ -28,7 +28,11 @@ export function checkCluster(spec: ClusterSpec): readonly Problem[] {
 
 function checkImports(spec: ClusterSpec): readonly Problem[] {
   return Object.keys(importsOf(spec)[spec.name] ?? {}).map((name) =>
-    errorAt(['variables', name, 'from'], 'is this cluster itself', 'Name its nodes: ${{ nodes.ID.KEY }}.'),
+    errorAt(
+      ['variables', name, 'from'],
+      'names this cluster itself',
+      'Refer to its nodes: ${{ nodes.ID.KEY }}.',
+    ),
   );
 }
 
@@ -37,13 +41,7 @@ function checkGroup(spec: ClusterSpec, name: string, group: GroupSpec): readonly
   return [
     ...checkGroupName(spec.name, name, path),
     ...(group.minimum !== undefined && group.minimum > group.count
-      ? [
-          errorAt(
-            [...path, 'minimum'],
-            `is ${group.minimum}, more than the count ${group.count}`,
-            'Give at most the count.',
-          ),
-        ]
+      ? [errorAt([...path, 'minimum'], `is ${group.minimum}, but must be at most the count, ${group.count}`)]
       : []),
     ...checkGroupServices(spec, group, [...path, 'services']),
   ];
@@ -51,13 +49,13 @@ function checkGroup(spec: ClusterSpec, name: string, group: GroupSpec): readonly
 
 function checkGroupName(cluster: string, group: string, path: Path): readonly Problem[] {
   const problems: Problem[] = [];
-  // `a-1` is the first node of group `a`: were it a group as well, one name would mean two things.
+  // `a-1` is the first node of group `a`; a group of that name would be ambiguous.
   if (/-\d+$/.test(group))
     problems.push(
       errorAt(
         path,
-        "a group's name cannot end in a hyphen and a number, as nodes' names do",
-        'Give it another name.',
+        'the name of a group must not end in a hyphen and a number, like the name of a node',
+        'Rename the group.',
       ),
     );
   const longest = `${cluster}-${group}-${maxNodes}`.length;
@@ -65,7 +63,7 @@ function checkGroupName(cluster: string, group: string, path: Path): readonly Pr
     problems.push(
       errorAt(
         path,
-        `hostnames <cluster>-<group>-<number> would get ${longest} characters; ${maxHostname} is the limit`,
+        `hostnames <cluster>-<group>-<number> would have ${longest} characters; the limit is ${maxHostname}`,
         `Shorten the name of the cluster or of the group by ${longest - maxHostname}.`,
       ),
     );
@@ -78,17 +76,17 @@ function checkGroupServices(spec: ClusterSpec, group: GroupSpec, path: Path): re
   return group.services.flatMap((name, index) => {
     const at = [...path, index];
     if (group.services.indexOf(name) < index)
-      return [errorAt(at, `names the service ${name} twice`, 'Name it once.')];
+      return [errorAt(at, `lists service ${name} twice`, 'Remove one of them.')];
     if (serviceNamed(spec, name) === undefined)
       return [
-        errorAt(at, `there is no service ${name}`, suggest(name, known) ?? 'Define it under services.'),
+        errorAt(at, `service ${name} is not defined`, suggest(name, known) ?? 'Define it under services.'),
       ];
     const others = group.services.slice(0, index).filter((other) => conflict(spec, name, other));
     return others.map((other) =>
       errorAt(
         at,
         `${name} conflicts with ${other}, which is on the same nodes`,
-        'Put them into different groups.',
+        'Move one of them to another group.',
       ),
     );
   });
@@ -104,12 +102,12 @@ function excludes(spec: ClusterSpec, one: string, other: string): boolean {
   );
 }
 
-/** Whether a service goes by a name: its own, or one that it provides. */
+/** Whether a name refers to a service: its own name, or one that it provides. */
 function isMeant(spec: ClusterSpec, service: string, name: string): boolean {
   return service === name || serviceNamed(spec, service)?.provides.includes(name) === true;
 }
 
-/** Names in lists come from users: `constructor` is no service because objects have one. */
+/** Names in lists come from users, and `constructor` must not find a member of Object.prototype. */
 function serviceNamed(spec: ClusterSpec, name: string): ServiceSpec | undefined {
   return Object.hasOwn(spec.services, name) ? spec.services[name] : undefined;
 }
@@ -117,7 +115,7 @@ function serviceNamed(spec: ClusterSpec, name: string): ServiceSpec | undefined 
 function checkSize(spec: ClusterSpec): readonly Problem[] {
   const total = Object.values(spec.nodes).reduce((sum, { count }) => sum + count, 0);
   return total > maxNodes
-    ? [errorAt(['nodes'], `${total} nodes in all; ${maxNodes} is the limit of a cluster`)]
+    ? [errorAt(['nodes'], `has ${total} nodes in total; the limit of a cluster is ${maxNodes}`)]
     : [];
 }
 
@@ -141,7 +139,7 @@ function checkService(spec: ClusterSpec, name: string, service: ServiceSpec): re
           warningAt(
             path,
             'no group of nodes has this service',
-            'Name it under nodes.<group>.services, or remove it.',
+            'Add it under nodes.<group>.services, or remove it.',
           ),
         ]),
     ...needs,
@@ -150,8 +148,8 @@ function checkService(spec: ClusterSpec, name: string, service: ServiceSpec): re
       ? [
           warningAt(
             [...path, 'check'],
-            'the service has no start action that could wait for it',
-            'It is only shown by heddle status, after a look.',
+            'has no effect on START, because the service has no start action',
+            'Only heddle status shows the result.',
           ),
         ]
       : []),
@@ -159,7 +157,7 @@ function checkService(spec: ClusterSpec, name: string, service: ServiceSpec): re
       errorAt(
         [...path, 'onPeersChange'],
         `is ${service.onPeersChange}, but the service has no action ${action}`,
-        `Add actions.${action}, or say nothing.`,
+        `Add actions.${action}, or set onPeersChange: nothing.`,
       ),
     ),
   ];
@@ -170,7 +168,7 @@ interface Need {
   readonly key: readonly string[];
 }
 
-/** What is required for both install and runtime is reported once, by the short form. */
+/** Reports services that both install and runtime require once, by the shorthand. */
 function needsOf(service: ServiceSpec): readonly Need[] {
   const both = service.install.requires.filter((needed) => service.runtime.requires.includes(needed));
   const only = (kind: NeedKind): readonly Need[] =>
@@ -185,7 +183,7 @@ function checkNeed(spec: ClusterSpec, needed: string, placed: boolean, path: Pat
   if (meant.length === 0) {
     const known = Object.entries(spec.services).flatMap(([name, { provides }]) => [name, ...provides]);
     return [
-      errorAt(path, `no service is called ${needed} or provides it`, suggest(needed, [...new Set(known)])),
+      errorAt(path, `no service is named ${needed} or provides it`, suggest(needed, [...new Set(known)])),
     ];
   }
   if (!placed || meant.some((name) => isPlaced(spec, name))) return [];
@@ -213,7 +211,7 @@ function cyclesOf(spec: ClusterSpec, outlines: Outlines, kind: NeedKind): readon
       name,
       [
         ...directDependencies(outlines, name, kind),
-        // A service may provide what it requires; requiring itself by its own name is a slip.
+        // A service may provide what it requires; requiring itself by its own name is an error.
         ...(serviceNamed(spec, name)?.[kind].requires.includes(name) === true ? [name] : []),
       ],
     ]),
@@ -234,7 +232,7 @@ function cyclesOf(spec: ClusterSpec, outlines: Outlines, kind: NeedKind): readon
   return cycles.map((cycle) =>
     errorAt(
       ['services', cycle[0] ?? ''],
-      `services depend on each other in a circle: ${cycle.join(' -> ')}`,
+      `services have circular dependencies: ${cycle.join(' -> ')}`,
       'Remove one of these dependencies.',
     ),
   );

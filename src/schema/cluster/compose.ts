@@ -19,23 +19,23 @@ export type Composition =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** What included files may hold. All else belongs to the cluster as a whole. */
+/** Sections that included files may contain. All other keys belong to the cluster as a whole. */
 const sections = ['nodes', 'services', 'variables', 'outputs', 'config'] as const;
 
 /** The file of a service folder. */
 const serviceFile = 'service.yaml';
 
-/** Includes in all, those of included files too. */
+/** Maximum number of includes, those of included files counted. */
 const maxIncludes = 500;
 
-/** One file: its value in the form of a spec, with its own includes. */
+/** The content of one file in the form of a spec, with its own includes. */
 interface Fragment {
   readonly file: string;
   readonly value: JsonObject;
   readonly locate: Locate;
 }
 
-/** Reads the text of a spec file, the files that it includes, and the files that fields stand for. */
+/** Reads the text of a spec file, the files that it includes, and the files that its fields name. */
 export function composeSpec(text: string, fileName: string, limits: PlainJsonLimits): Composition {
   const source = readYamlFile(text, fileName, limits);
   if (!source.ok) return source;
@@ -44,7 +44,7 @@ export function composeSpec(text: string, fileName: string, limits: PlainJsonLim
   const fragments: Fragment[] = [{ file: fileName, value: main.value, locate: main.locate }];
   const problems = [...main.problems];
   const known = new Set([resolve(fileName)]);
-  // Files that are included join the list while it is walked.
+  // The loop appends included files to the list.
   for (const fragment of fragments) {
     for (const [index, path] of includesOf(fragment.value).entries()) {
       const at: Path = ['include', index];
@@ -53,7 +53,7 @@ export function composeSpec(text: string, fileName: string, limits: PlainJsonLim
       };
       const read = known.size > maxIncludes ? tooMany : readInclude(path, fragment.file, limits);
       if ('wrong' in read) refuse(read.wrong, read.right);
-      else if (known.has(resolve(read.file))) refuse(`includes ${read.file}, which is included already`);
+      else if (known.has(resolve(read.file))) refuse(`${read.file} is already included`);
       else if ('problems' in read) problems.push(...read.problems);
       else {
         known.add(resolve(read.file));
@@ -65,9 +65,9 @@ export function composeSpec(text: string, fileName: string, limits: PlainJsonLim
   return { ok: true, ...merge(fragments, problems) };
 }
 
-const tooMany = { wrong: `is one include too many; ${maxIncludes} is the limit`, right: undefined };
+const tooMany = { wrong: `exceeds the limit of ${maxIncludes} includes`, right: undefined };
 
-/** Anything but texts is left for the schema to judge. */
+/** Leaves anything but texts for the schema to report. */
 function includesOf({ include }: JsonObject): readonly string[] {
   return Array.isArray(include) ? include.filter((path): path is string => typeof path === 'string') : [];
 }
@@ -80,8 +80,8 @@ type Included =
 function readInclude(path: string, includer: string, limits: PlainJsonLimits): Included {
   if (mayHoldExpressions(path))
     return {
-      wrong: `${JSON.stringify(path)} holds an expression, and files are included before variables have values`,
-      right: 'Write the path itself.',
+      wrong: `${JSON.stringify(path)} contains an expression, but files are included before variables have values`,
+      right: 'Set the path itself.',
     };
   const named = join(dirname(includer), path);
   const target = path.startsWith('/') ? path : named;
@@ -90,7 +90,7 @@ function readInclude(path: string, includer: string, limits: PlainJsonLimits): I
   const read = readTextFile(file, limits.bytes);
   if (!read.ok) {
     const right = isFolder
-      ? `A service folder holds ${serviceFile}, with what stands under services.NAME of a cluster file.`
+      ? `A service folder must contain ${serviceFile} with the keys of a service.`
       : 'Paths are relative to the file that includes them.';
     return { wrong: `cannot include ${JSON.stringify(isFolder ? file : path)}: ${read.wrong}`, right };
   }
@@ -98,7 +98,7 @@ function readInclude(path: string, includer: string, limits: PlainJsonLimits): I
   if (!source.ok) return { file, problems: source.problems };
   const top = source.locate([]);
   if (!isPlainObject(source.value))
-    return { file, problems: [{ ...errorAt([], 'is no mapping'), place: top }] };
+    return { file, problems: [{ ...errorAt([], 'the file must be a mapping'), place: top }] };
   const name = basename(resolve(target));
   const prefix = isFolder ? ['services', name] : [];
   const value = isFolder ? { services: { [name]: source.value } } : source.value;
@@ -112,7 +112,7 @@ function readInclude(path: string, includer: string, limits: PlainJsonLimits): I
   };
 }
 
-/** Puts in the files that fields stand for; texts at fault are then found in those. */
+/** Inlines the files that fields name; `locate` then finds excerpts of their texts. */
 function inlined(
   written: Json,
   file: string,
@@ -142,12 +142,20 @@ function checkKeys({ value, locate }: Fragment): readonly Problem[] {
   if (foreign.length > 0 && foreign.length === Object.keys(value).length && !foreign.some(isWord))
     return [
       {
-        ...errorAt([], 'is no part of a cluster file', `Those hold ${sections.join(', ')}.`),
+        ...errorAt(
+          [],
+          'the file is not part of a cluster spec',
+          `Included files may contain ${sections.join(', ')}.`,
+        ),
         place: locate([]),
       },
     ];
   return foreign.map((key) => ({
-    ...errorAt([key], 'stands in an included file', `Those hold ${sections.join(', ')}; move it.`),
+    ...errorAt(
+      [key],
+      'is not allowed in an included file',
+      `Move it to the cluster file. Included files may contain ${sections.join(', ')}.`,
+    ),
     place: locate([key]),
   }));
 }
@@ -173,7 +181,7 @@ function merge(
       const before = value[section] ?? {};
       if (!isPlainObject(entries) || !isPlainObject(before)) {
         if (!isPlainObject(entries))
-          problems.push({ ...errorAt([section], 'is no mapping'), place: fragment.locate([section]) });
+          problems.push({ ...errorAt([section], 'must be a mapping'), place: fragment.locate([section]) });
         continue;
       }
       for (const key of Object.keys(entries)) {
@@ -195,7 +203,7 @@ function merge(
 function twice(path: Path, fragment: Fragment, other: Fragment): Problem {
   const { file, line } = other.locate(path);
   return {
-    ...errorAt(path, `is there twice: ${file}:${line} has it too`, 'Keep one of them.'),
+    ...errorAt(path, `is already defined in ${file}:${line}`, 'Remove one of the definitions.'),
     place: fragment.locate(path),
   };
 }

@@ -16,7 +16,7 @@ import { suggest } from '../suggest.js';
 
 const roots = ['var', 'node', 'nodes', 'services'];
 
-/** What a task knows of the nodes of its cluster. */
+/** Keys of other nodes that are available to a task. */
 const peerKeys = ['hostname', 'ipaddress', 'nodenum', 'group'];
 
 /** Whether expressions at a path are resolved when a task is created, or when outputs are read. */
@@ -25,7 +25,7 @@ export function isBoundLate([section, , actions, , fields]: Path): boolean {
 }
 
 export function brokenExpression(path: Path, { written, wrong }: BrokenExpression): Problem {
-  return errorIn(path, written, wrong, 'For the text ${{ itself, write $${{.');
+  return errorIn(path, written, wrong, 'To write a literal ${{, use $${{.');
 }
 
 export function unknownRoot(path: Path, { written, words }: Expression): Problem | undefined {
@@ -34,7 +34,7 @@ export function unknownRoot(path: Path, { written, words }: Expression): Problem
   return errorIn(path, written, `begins with the unknown word ${root}`, suggest(root, roots));
 }
 
-/** Checks the expressions that a spec holds when its variables are bound. Pure. */
+/** Checks the expressions that remain in a spec after its variables are bound. Pure. */
 export function checkExpressions(spec: ClusterSpec): readonly Problem[] {
   const outlines = outlinesOf(spec.services);
   const inActions = Object.entries(spec.services).flatMap(([service, { actions }]) =>
@@ -52,7 +52,7 @@ export function checkExpressions(spec: ClusterSpec): readonly Problem[] {
   return [...inActions, ...inOutputs];
 }
 
-/** Where an expression stands: in an action of a service, or in an output. */
+/** The location of an expression: an action of a service, or an output. */
 interface Location {
   readonly outlines: Outlines;
   readonly service?: string;
@@ -80,7 +80,7 @@ function checkReference(
 ): Problem | undefined {
   const wrong = (what: string, right?: string): Problem => errorIn(path, written, what, right);
   const [root, name, key] = words;
-  if (name === undefined) return wrong('names nothing', `Write ${forms[root ?? ''] ?? ''}.`);
+  if (name === undefined) return wrong('is incomplete', `Write ${forms[root ?? ''] ?? ''}.`);
   switch (root) {
     case 'var': {
       const variable = ownOf(spec.variables ?? {}, name);
@@ -91,16 +91,16 @@ function checkReference(
     }
     case 'node':
       return location.service === undefined
-        ? wrong('is the node of a task, and an output has none', 'Name the node: nodes.ID.KEY.')
+        ? wrong('refers to the node of a task, but an output has none', 'Name the node: nodes.ID.KEY.')
         : undefined;
     case 'nodes':
-      if (!isNode(spec, name)) return wrong(`names no node of the cluster`, nodesHint(spec));
+      if (!isNode(spec, name)) return wrong(`refers to a node that does not exist`, nodesHint(spec));
       return checkKey(key, wrong, location) ?? checkRead(servicesOfNode(spec, name), wrong, location);
     default:
       if (ownOf(spec.services, name) === undefined)
-        return wrong('names no service', suggest(name, Object.keys(spec.services)));
+        return wrong('refers to a service that is not defined', suggest(name, Object.keys(spec.services)));
       if (!Object.values(spec.nodes).some(({ services }) => services.includes(name)))
-        return wrong(`names a service that is on no node`);
+        return wrong(`refers to a service that is on no node`);
       return checkKey(key, wrong, location) ?? checkRead([name], wrong, location);
   }
 }
@@ -112,23 +112,23 @@ const forms: Readonly<Record<string, string>> = {
   services: 'services.NAME.KEY',
 };
 
-/** Of a variable that is not bound; binding reports the variable itself. */
-export const hasNoValue = 'names a variable that has no value here';
+/** For a variable that is not bound; binding reports the variable itself. */
+export const hasNoValue = 'refers to a variable that has no value';
 
 type Wrong = (what: string, right?: string) => Problem;
 
-/** A task knows few keys of other nodes; an output reads payloads, whose keys show only later. */
+/** A task has few keys of other nodes; an output reads payloads, whose keys are known only later. */
 function checkKey(key: string | undefined, wrong: Wrong, { service }: Location): Problem | undefined {
-  if (key === undefined) return wrong('names no key', `Such as ${peerKeys.join(', ')}.`);
+  if (key === undefined) return wrong('has no key', `Add one, such as ${peerKeys.join(', ')}.`);
   return service === undefined || peerKeys.includes(key)
     ? undefined
     : wrong(
-        `names the key ${key}, which tasks do not know of other nodes`,
-        `They know ${peerKeys.join(', ')}.`,
+        `refers to the key ${key}, which is not available for other nodes`,
+        `Available keys: ${peerKeys.join(', ')}.`,
       );
 }
 
-/** Whether the action sees nodes with these services, and with their addresses. */
+/** Whether the action can read nodes with these services, and their addresses. */
 function checkRead(
   services: readonly string[],
   wrong: Wrong,
@@ -139,17 +139,17 @@ function checkRead(
   if (scope !== 'all' && !services.some((name) => scope.has(name)))
     return wrong(
       `refers to a node that service ${service} does not read`,
-      `Require a service of that node, or set \`peers: all\` for ${service}.`,
+      `Require a service of that node, or set peers: all for ${service}.`,
     );
   const why = blind[action ?? ''];
-  return why === undefined ? undefined : wrong(`refers to other nodes, which ${action} cannot`, why);
+  return why === undefined ? undefined : wrong(`refers to other nodes, which ${action} cannot read`, why);
 }
 
 /** Actions during which other nodes may be missing. */
 const blind: Readonly<Record<string, string>> = {
-  install: 'They are known from configure on.',
-  stop: 'They may be gone by then.',
-  remove: 'They may be gone by then.',
+  install: 'Other nodes are available from configure on.',
+  stop: 'Other nodes may be deleted by then.',
+  remove: 'Other nodes may be deleted by then.',
 };
 
 function isNode({ nodes }: ClusterSpec, id: string): boolean {
@@ -166,7 +166,7 @@ function nodesHint({ nodes }: ClusterSpec): string {
   const ids = Object.entries(nodes).map(([group, { count }]) =>
     count === 1 ? `${group}-1` : `${group}-1 to ${group}-${count}`,
   );
-  return `It has ${ids.slice(0, 10).join(', ')}.`;
+  return `Existing nodes: ${ids.slice(0, 10).join(', ')}.`;
 }
 
 function ownOf<Value>(object: Readonly<Record<string, Value>>, key: string): Value | undefined {

@@ -16,61 +16,64 @@ export const checkSchema = z
       .meta({
         title: 'Command',
         description:
-          'Shell text that ends with 0 on the node when the service is well. It runs many times: it should only look.',
+          'Shell command that exits with 0 on a healthy node. It runs often and must not change anything.',
       }),
     sudo: z
       .boolean()
       .exactOptional()
       .meta({
         title: 'Run as root',
-        description: 'The command, through sudo -n where the login user is not root.',
+        description: 'Whether to run the command as root, with sudo -n if the login user is not root.',
       }),
     tcp: z
       .union(
-        [portSchema, z.string().refine((text) => readEndpoint(text) !== undefined, { error: 'is no port' })],
-        { error: 'is no port' },
+        [
+          portSchema,
+          z.string().refine((text) => readEndpoint(text) !== undefined, { error: 'is not a valid port' }),
+        ],
+        { error: 'is not a valid port' },
       )
       .exactOptional()
       .meta({
         title: 'TCP',
         description:
-          "Takes a connection: a port of 127.0.0.1, or HOST:PORT as the node sees it; node:PORT is the node's own address.",
+          "Port that must accept a connection: a port of 127.0.0.1, or HOST:PORT as resolved on the node; node:PORT is the node's own address.",
       }),
     http: z
       .string()
       .max(2_000)
-      .refine(isUrl, { error: 'is no http or https URL' })
+      .refine(isUrl, { error: 'is not a valid http or https URL without credentials' })
       .exactOptional()
       .meta({
         title: 'HTTP',
         description:
-          'Answers GET with a status from 200 to 399: "http://127.0.0.1:8080/health", as the node sees it; http://node:8080/ is the node\'s own address.',
+          'URL that must answer GET with a status from 200 to 399: "http://127.0.0.1:8080/health", as resolved on the node; http://node:8080/ is the node\'s own address.',
       }),
     within: durationSchema
       .default(60)
-      .meta({ title: 'Within', description: 'How long START waits for it; "1m" unless given.' }),
+      .meta({ title: 'Within', description: 'Maximum wait of START for the check, such as "1m".' }),
     every: durationSchema
       .default(1)
-      .meta({ title: 'Every', description: 'Wait between two looks; "1s" unless given.' }),
+      .meta({ title: 'Every', description: 'Interval between checks, such as "1s".' }),
     timeout: durationSchema
       .default(5)
-      .meta({ title: 'Timeout', description: 'Longest time of one look; "5s" unless given.' }),
+      .meta({ title: 'Timeout', description: 'Timeout of one check, such as "5s".' }),
   })
   .refine(({ command, tcp, http }) => [command, tcp, http].filter((one) => one !== undefined).length === 1, {
-    error: 'Give one of command, tcp and http.',
+    error: 'must have one of command, tcp and http',
   })
   .refine(({ command, sudo }) => sudo !== true || command !== undefined, {
-    error: 'sudo goes with a command.',
+    error: 'has sudo, which requires command',
   })
   .meta({
     title: 'Check',
     description:
-      'How one sees that the service is well: {command}, {tcp} or {http}. START waits for it, heddle status shows it.',
+      'Health check of the service: {command}, {tcp} or {http}. START waits for it, and heddle status shows it.',
   });
 
 function isUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
-  // A password would be shown by status.
+  // heddle status would show a password.
   return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
 }

@@ -7,14 +7,14 @@ import { isOfType, typeWords, type VariableType } from './variable-type.js';
 export const importFormats = ['word', 'ip', 'hostname', 'url', 'line', 'text'] as const;
 type ImportFormat = (typeof importFormats)[number];
 
-/** What a value of another cluster must be. Default: a text that is one word. */
+/** What a value of another cluster must be. Default: text of one word. */
 export interface ImportRule {
   readonly type?: VariableType | undefined;
   readonly format?: ImportFormat | undefined;
   readonly pattern?: string | undefined;
 }
 
-/** The rule of a declaration, without what it leaves out. */
+/** The rule of a declaration, without omitted keys. */
 export function ruleOf({ type, format, pattern }: ImportRule): ImportRule {
   return {
     ...(type === undefined ? {} : { type }),
@@ -23,7 +23,7 @@ export function ruleOf({ type, format, pattern }: ImportRule): ImportRule {
   };
 }
 
-/** Why another cluster's value is not what the variable declares; undefined if it is. Quotes no value. */
+/** Why another cluster's value does not match the variable's declaration; undefined if it does. Quotes no value. */
 export function importFault(value: Json, { type = 'text', format, pattern }: ImportRule): string | undefined {
   if (!isOfType(value, type)) return `is not ${typeWords[type]}`;
   const texts = textsOf(value);
@@ -48,7 +48,7 @@ const formats: Readonly<
     what: 'a URL',
   },
   line: { fits: (text) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), what: 'one line of text' },
-  text: { fits: () => true, what: 'a text' },
+  text: { fits: () => true, what: 'text' },
 };
 
 /** All texts in a value; undefined if a mapping has a key that is not a word. */

@@ -4,20 +4,19 @@ import { isPlainObject } from '../plain-json.js';
 import { errorAt, type Path, type Problem } from '../problem.js';
 import { readTextFile } from '../read-text.js';
 
-/** Largest file that a field may stand for, in bytes. */
+/** Maximum size of an inlined file, in bytes. */
 const maxInlineBytes = 256 * 1024;
 
 interface Inlined {
   readonly value: Json;
   readonly problems: readonly Problem[];
-  /** The texts that were put in, by the JSON of their paths. */
+  /** The inlined texts, by the JSON of their paths. */
   readonly texts: ReadonlyMap<string, { readonly file: string; readonly text: string }>;
 }
 
 /**
- * Puts the content of files in the place of `{file: PATH}`, which may stand for the value of any field of a
- * service action or a group. Paths are relative to `folder`. Shapes that are not a spec's are left for the
- * schema to judge.
+ * Replaces `{file: PATH}`, allowed as the value of any field of a service action or a group, by the content of the
+ * file. Paths are relative to `folder`. Leaves values of unexpected shape for the schema to report.
  */
 export function inlineFiles(value: Json, folder: string): Inlined {
   const problems: Problem[] = [];
@@ -45,14 +44,14 @@ export function inlineFiles(value: Json, folder: string): Inlined {
   return { value: replaced, problems, texts };
 }
 
-/** A spec that reaches a workflow must hold all it needs: workers do not have the author's files. */
+/** A spec in a workflow must be self-contained: workers do not have the author's files. */
 export function checkNoFiles(value: Json): readonly Problem[] {
   const problems: Problem[] = [];
   if (isPlainObject(value) && value['include'] !== undefined)
     problems.push(
       errorAt(
         ['include'],
-        'names files, which cannot be read here',
+        'names files, which workers cannot read',
         'Apply the spec with heddle apply FILE.',
       ),
     );
@@ -61,8 +60,8 @@ export function checkNoFiles(value: Json): readonly Problem[] {
       problems.push(
         errorAt(
           path,
-          'names a file, which cannot be read here',
-          'Put the text itself, or apply the spec with heddle apply FILE.',
+          'names a file, which workers cannot read',
+          'Set the text itself, or apply the spec with heddle apply FILE.',
         ),
       );
     }

@@ -3,31 +3,36 @@ import { poolAccount } from '../../model/names.js';
 import { fieldsSchema } from '../any-fields.js';
 import { foreignNameSchema, simpleNameSchema } from '../names.js';
 
-/** Name of hardware and image if none is given. */
+/** Default name of hardware and image. */
 const defaultName = 'default';
 
-/** Where machines come from, as people write it: an account, or a pool. */
+/** The source of machines as the user writes it: an account, or a pool. */
 export const placementKeys = {
   provider: simpleNameSchema
     .optional()
     .meta({
       title: 'Provider',
-      description: "Name of a provider account from the workers' heddle.yaml; or give pool and label.",
+      description:
+        "Name of a provider account in the workers' heddle.yaml. Alternatively, set pool and label.",
     }),
   pool: simpleNameSchema
     .optional()
     .meta({
       title: 'Pool',
       description:
-        'Name of a pool that the nodes are allocated from; with label, in place of provider, hardware and image.',
+        'Name of the pool that allocates the nodes. Requires label, and replaces provider, hardware and image.',
     }),
-  label: simpleNameSchema.optional().meta({ title: 'Label', description: 'Which nodes of the pool.' }),
-  hardware: foreignNameSchema
-    .optional()
-    .meta({ title: 'Hardware', description: 'Size of the machines, as the provider account names it.' }),
-  image: foreignNameSchema
-    .optional()
-    .meta({ title: 'Image', description: 'Image of the machines, as the provider account names it.' }),
+  label: simpleNameSchema.optional().meta({ title: 'Label', description: 'Label of the nodes in the pool.' }),
+  hardware: foreignNameSchema.optional().meta({
+    title: 'Hardware',
+
+    description: 'Size of the machines, as the provider account names it.',
+  }),
+  image: foreignNameSchema.optional().meta({
+    title: 'Image',
+
+    description: 'Image of the machines, as the provider account names it.',
+  }),
   fields: fieldsSchema.optional(),
 };
 
@@ -40,7 +45,7 @@ export interface Placement {
   readonly fields?: JsonObject;
 }
 
-/** Says of keys that do not go together. */
+/** Reports keys that cannot be combined. */
 export function checkPlacement(
   { provider, pool, label, hardware, image }: Placement,
   context: {
@@ -54,25 +59,25 @@ export function checkPlacement(
   const say = (key: string, message: string): void =>
     context.addIssue({ code: 'custom', path: [key], message });
   if (pool === undefined) {
-    if (label !== undefined) say('label', 'names nodes of a pool, and no pool is named');
+    if (label !== undefined) say('label', 'requires pool');
     else if (provider === undefined) say('provider', 'is missing');
     return;
   }
   if (label === undefined) say('label', 'is missing');
-  if (provider !== undefined)
-    say('provider', 'stands beside a pool: nodes come from the one or from the other');
+  if (provider !== undefined) say('provider', 'cannot be combined with pool: nodes come from one of the two');
   if (hardware !== undefined)
-    say('hardware', 'stands beside a pool, whose label says of what size nodes are');
-  if (image !== undefined) say('image', 'stands beside a pool, whose label says of which image nodes are');
+    say('hardware', 'cannot be combined with pool: its label determines the size of the nodes');
+  if (image !== undefined)
+    say('image', 'cannot be combined with pool: its label determines the image of the nodes');
 }
 
 /**
- * A request to a pool waits until it can be served, so another request gains nothing; with an alternative
- * the wait is short. In seconds.
+ * Default `confirmWithin` of nodes of a pool, in seconds. A request waits in the pool's queue, so a repeated request
+ * gains nothing. With alternatives the shorter default of other groups applies.
  */
 const poolPatience = 24 * 60 * 60;
 
-/** Writes out short forms and defaults of a group. Its alternatives inherit what they leave out. */
+/** Expands shorthands and defaults of a group. Its alternatives inherit omitted keys. */
 export function normaliseGroup<Group extends WrittenGroup>({
   provider,
   pool,
@@ -102,7 +107,7 @@ export interface WrittenGroup extends Placement {
   readonly alternatives?: readonly Placement[];
 }
 
-/** Nodes of a pool come from an account that every worker has; the label takes the place of the hardware. */
+/** Nodes of a pool come from an account that every worker has; the label is passed as hardware. */
 function normalisePlacement({
   provider = '',
   pool,

@@ -21,7 +21,7 @@ import { checkNoFiles } from './inline-files.js';
 import { clusterSchema, type ClusterSpec } from './spec.js';
 import type { VariableDeclaration } from './variable.js';
 
-/** A spec as text has at most this many bytes. Normalised as JSON it must be smaller: clusters carry several. */
+/** Maximum size of a spec file, in bytes. As normalised JSON it must be smaller: clusters carry several specs. */
 export const maxFileBytes = 1024 * 1024;
 export const maxSpecDepth = 64;
 
@@ -30,14 +30,14 @@ export type SpecReading =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Checks a spec of unknown origin, as it reaches a workflow or the activity PLAN. Finds all problems at once
- * and never throws.
+ * Validates a spec of unknown origin, as it reaches a workflow or the activity PLAN. Reports all problems at once and
+ * never throws.
  */
 export function parseSpec(value: unknown): SpecReading {
   const plain = copyPlainJson(value, { bytes: maxFileBytes, depth: maxSpecDepth });
   if (!plain.ok) return plain;
   if (!isPlainObject(plain.value))
-    return { ok: false, problems: [errorAt([], 'a spec is a mapping with name, nodes and services')] };
+    return { ok: false, problems: [errorAt([], 'a spec must be a mapping with name, nodes and services')] };
   const parsed = clusterSchema.safeParse(plain.value);
   if (!parsed.success)
     return { ok: false, problems: problemsFromZod(clusterSchema, parsed.error, plain.value) };
@@ -57,30 +57,33 @@ export function parseSpec(value: unknown): SpecReading {
 function checkSize(spec: ClusterSpec): readonly Problem[] {
   const bytes = jsonBytes(spec);
   if (bytes <= maxSpecBytes) return [];
-  const wrong = `the spec has ${bytes} bytes as JSON, the files in it included, and at most ${maxSpecBytes} are possible`;
+  const wrong = `the spec has ${bytes} bytes as JSON, including its files; the limit is ${maxSpecBytes}`;
   return [
-    errorAt([], wrong, "Put large scripts and files into resources ('heddle resource put') and name those."),
+    errorAt(
+      [],
+      wrong,
+      "Store large scripts and files as resources ('heddle resource put') and refer to those.",
+    ),
   ];
 }
 
-/** A spec file that was read, and waits for the values of its variables. */
+/** A spec file before its variables are bound. */
 interface OpenedSpec {
   readonly variables: Readonly<Record<string, VariableDeclaration>>;
-  /** Puts in the values, checks and normalises the spec. Every problem comes with its place. */
+  /** Binds the variables, validates and normalises the spec. Every problem has its place. */
   read(given: GivenValues): SpecReading;
   readonly locate: Locate;
 }
 
-/** Reads a spec file; one that cannot be read is a problem like any other. */
+/** Reads a spec file. An unreadable file is reported as a problem. */
 export function loadSpecFile(fileName: string, given: GivenValues = {}): SpecReading {
   const opened = openSpecFile(fileName);
   return opened.ok ? opened.read(given) : opened;
 }
 
 /**
- * Reads the text of a spec file (YAML or JSON), puts in the files that it names and the values of its
- * variables, checks and normalises it. Every problem is found at once and comes with its place. `fileName` is
- * used for messages and as the base of relative paths.
+ * Reads the text of a spec file (YAML or JSON), inlines its files, binds its variables, validates and normalises it.
+ * Reports all problems at once, each with its place. `fileName` is used for messages and as the base of relative paths.
  */
 export function readSpecFile(text: string, fileName: string, given: GivenValues = {}): SpecReading {
   const opened = openSpec(text, fileName);
@@ -97,7 +100,7 @@ export function openSpecFile(fileName: string): Opening {
   return {
     ok: false,
     problems: [
-      { ...errorAt([], `cannot read the spec: ${read.wrong}`, 'Give the path of a cluster.yaml.'), place },
+      { ...errorAt([], `cannot read the spec: ${read.wrong}`, 'Specify the path of a cluster.yaml.'), place },
     ],
   };
 }
@@ -127,7 +130,7 @@ function openSpec(text: string, fileName: string): Opening {
   };
 }
 
-/** Problems of expressions that binding reported, and of texts that still hold them. */
+/** Problems of expressions that binding already reported, and of texts that still contain them. */
 function followsFrom({ path, wrong, excerpt }: Problem, bound: ReturnType<typeof bindVariables>): boolean {
   if (!hasErrors(bound.problems)) return false;
   if (excerpt === undefined) return isOpen(bound.value, path);
@@ -136,7 +139,7 @@ function followsFrom({ path, wrong, excerpt }: Problem, bound: ReturnType<typeof
   return wrong.endsWith(hasNoValue) || bound.problems.some(isSame);
 }
 
-/** The value at a path still holds an expression. */
+/** Whether the value at a path still contains an expression. */
 function isOpen(spec: Json, path: Path): boolean {
   const value = path.reduce<Json | undefined>(
     (inner, key) => (isPlainObject(inner) || Array.isArray(inner) ? (inner as JsonObject)[key] : undefined),

@@ -5,7 +5,7 @@ import { simpleNameSchema } from '../names.js';
 const maxBatch = 10_000;
 const maxDrained = 50;
 
-/** How operations that disturb a service go through its nodes. */
+/** How disruptive operations proceed through the nodes of a service. */
 export const rollingSchema = z
   .strictObject({
     batch: z
@@ -13,13 +13,13 @@ export const rollingSchema = z
       .min(1)
       .max(maxBatch)
       .default(1)
-      .meta({ title: 'Batch', description: 'How many of its nodes are disturbed at once.' }),
+      .meta({ title: 'Batch', description: 'Number of nodes that are disturbed at once.' }),
     settle: durationSchema
       .optional()
       .meta({
         title: 'Settle',
         description:
-          'Wait after a batch, and after it was drained: "5s", or a number of seconds. None unless given.',
+          'Wait after each batch, and after a batch was drained: "5s", or a number of seconds. Default: no wait.',
       }),
     drain: z
       .array(simpleNameSchema)
@@ -28,7 +28,7 @@ export const rollingSchema = z
       .meta({
         title: 'Drain',
         description:
-          'Services that route traffic to this one: they are configured without the nodes of a batch before it stops, and with them when its check has passed.',
+          'Services that route traffic to this one. They are configured without the nodes of a batch before the batch stops, and with them once its checks have passed.',
       }),
     maxFailures: z
       .int()
@@ -36,12 +36,12 @@ export const rollingSchema = z
       .max(maxBatch)
       .default(0)
       .meta({
-        title: 'Most failures',
+        title: 'Maximum failures',
         description:
-          'On how many nodes the service may fail in one operation, which goes on without these nodes.',
+          'Maximum number of nodes on which the service may fail in one operation; the operation continues without these nodes.',
       }),
   })
   .meta({
     title: 'Rolling',
-    description: 'Apply, rollback, restart and reconfigure go through the nodes batch by batch.',
+    description: 'Apply, rollback, restart and reconfigure proceed through the nodes in batches.',
   });

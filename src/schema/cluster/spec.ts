@@ -11,12 +11,12 @@ import { checkPlacement, normaliseGroup, placementKeys } from './placement.js';
 import { outputsSchema, variablesSchema } from './variable.js';
 
 /*
- * What a cluster should be, as one schema: it checks a spec and normalises it. The output is a valid input with
- * the same output, so the normalised form travels between client, workflow and worker and is checked again on
- * arrival. Durations are numbers of seconds in it.
+ * The schema of a cluster spec: validates and normalises it. The output is a valid input with the same output, so
+ * client, workflow and worker exchange the normalised form and validate it again on arrival. The output contains
+ * durations as numbers of seconds.
  */
 
-/** The largest group, and the largest cluster. */
+/** Maximum number of nodes in a group, and in a cluster. */
 export const maxNodes = 10_000;
 const maxEntries = 500;
 const maxKey = 200;
@@ -26,9 +26,9 @@ const names = (title: string, description: string) =>
 
 const requires = names(
   'Requires',
-  'Services (by name, or by what they provide) that must stand on some node, and come first.',
+  'Services, by name or by a name that they provide, that must exist on some node and come first.',
 );
-const uses = names('Uses', 'Services that come first where they are in the cluster.');
+const uses = names('Uses', 'Services that come first if the cluster has them.');
 
 const needsSchema = (title: string, description: string) =>
   z.strictObject({ requires, uses }).prefault({}).meta({ title, description });
@@ -46,33 +46,38 @@ const actionSchema = z
   .strictObject({
     type: pluginNameSchema.meta({
       title: 'Automator',
-      description: 'Name of the automator that carries the action out, such as shell.',
+      description: 'Name of the automator that executes the action, such as shell.',
     }),
     fields: fieldsSchema
       .prefault({})
       .meta({
         title: 'Fields',
         description:
-          'Values for the fields the automator declares. {file: "./install.sh"} stands for the content of that file.',
+          'Values for the fields of the automator. {file: "./install.sh"} is replaced by the content of that file.',
       }),
     attempts: z
       .int()
       .min(1)
       .max(100)
       .optional()
-      .meta({ title: 'Attempts', description: 'How many times a script may run that fails, 1 to 100.' }),
+      .meta({
+        title: 'Attempts',
+        default: 1,
+        description: 'Maximum number of runs of a failing script, 1 to 100.',
+      }),
     backoff: durationSchema
       .optional()
       .meta({
         title: 'Backoff',
         description:
-          'Wait before the second run; it doubles with each further one, up to 10 minutes. No wait unless given.',
+          'Delay before the second run; it doubles with each further run, up to 10 minutes. Default: no delay.',
       }),
     timeout: durationSchema
       .optional()
       .meta({
         title: 'Timeout',
-        description: 'Longest time one run may take: "30s", "10m", or a number of seconds.',
+        default: '1h',
+        description: 'Timeout of one run: "30s", "10m", or a number of seconds.',
       }),
     permanentExitCodes: z
       .array(z.int().min(1).max(255))
@@ -80,24 +85,28 @@ const actionSchema = z
       .optional()
       .meta({
         title: 'Permanent exit codes',
-        description: 'Exit codes, 1 to 255, after which another run is no use.',
+        description: 'Exit codes, 1 to 255, after which the script is not run again.',
       }),
   })
-  .meta({ title: 'Action', description: 'What an automator does for the service: {type, fields}.' });
+  .meta({ title: 'Action', description: 'An action of the service: {type, fields}.' });
 
 const serviceSchema = z
   .strictObject({
-    requires: requires.meta({ description: 'Short for requires under both install and runtime.' }),
+    requires: requires.meta({ description: 'Shorthand for requires under both install and runtime.' }),
     provides: names('Provides', 'Other names under which services may require this one.'),
-    conflicts: names('Conflicts', 'Services that must not stand on the same node.'),
-    install: needsSchema('Needed to install', 'What must be installed before this service is.'),
-    runtime: needsSchema('Needed to run', 'What must run before this service is initialised and started.'),
+    conflicts: names('Conflicts', 'Services that must not be on the same node.'),
+    install: needsSchema('Needed to install', 'Services that must be installed before this one.'),
+    runtime: needsSchema(
+      'Needed to run',
+      'Services that must run before this one is initialised and started.',
+    ),
     peers: z
       .enum(['all', 'dependencies', 'none'])
       .default('all')
       .meta({
         title: 'Peers',
-        description: 'Which nodes the actions read: all, those of dependencies (and its own), or none.',
+        description:
+          'Nodes that the actions read: all, dependencies (its own nodes and those of its dependencies) or none.',
       }),
     onPeersChange: z
       .enum(['configure', 'restart', 'nothing'])
@@ -105,7 +114,7 @@ const serviceSchema = z
       .meta({
         title: 'When peers change',
         description:
-          'What is done when those nodes change: configure (the default, where there is such an action), restart as well, or nothing.',
+          'Reaction to a change of those nodes: configure, restart (STOP, CONFIGURE, START) or nothing. Default: configure, if the action exists.',
       }),
     onConfigChange: z
       .enum(['restart', 'reload', 'configure', 'nothing'])
@@ -113,7 +122,7 @@ const serviceSchema = z
       .meta({
         title: 'When the configuration changes',
         description:
-          'What is done when the configuration that it reads changes: restart (STOP, CONFIGURE, START), reload (CONFIGURE, RELOAD; the default, where there is such an action), configure, or nothing.',
+          'Reaction to a change of the configuration that the service reads: restart (STOP, CONFIGURE, START), reload (CONFIGURE, RELOAD), configure or nothing. Default: reload or configure, if the action exists.',
       }),
     uses: z
       .strictObject({
@@ -122,14 +131,11 @@ const serviceSchema = z
           .max(maxEntries)
           .meta({
             title: 'Configuration keys',
-            description: 'Keys under config; its actions see no others.',
+            description: 'Keys under config that the actions read; they see no others.',
           }),
       })
       .optional()
-      .meta({
-        title: 'Uses',
-        description: 'What the service reads of the cluster; all of the configuration unless given.',
-      }),
+      .meta({ title: 'Uses', description: 'Configuration that the service reads. Default: all.' }),
     rolling: rollingSchema.optional(),
     check: checkSchema.optional(),
     actions: z
@@ -146,7 +152,7 @@ const serviceSchema = z
       .meta({
         title: 'Actions',
         description:
-          'install, configure, reload, initialize, start, stop, remove; those left out are skipped.',
+          'install, configure, reload, initialize, start, stop, remove; omitted actions are skipped.',
       }),
   })
   .transform(({ requires: shared, install, runtime, onPeersChange, ...service }) => ({
@@ -155,7 +161,7 @@ const serviceSchema = z
     runtime: mergeNeeds(shared, runtime),
     onPeersChange: onPeersChange ?? (service.actions.configure === undefined ? 'nothing' : 'configure'),
   }))
-  .meta({ title: 'Service', description: 'Software on nodes: its actions, and what it needs.' });
+  .meta({ title: 'Service', description: 'Software on nodes: its actions and dependencies.' });
 
 const groupSchema = z
   .strictObject({
@@ -163,7 +169,7 @@ const groupSchema = z
       .int()
       .min(1)
       .max(maxNodes)
-      .meta({ title: 'Count', description: `How many nodes, a whole number from 1 to ${maxNodes}.` }),
+      .meta({ title: 'Count', description: `Number of nodes, a whole number from 1 to ${maxNodes}.` }),
     minimum: z
       .int()
       .min(1)
@@ -171,19 +177,20 @@ const groupSchema = z
       .optional()
       .meta({
         title: 'Minimum',
-        description: 'With how many nodes the group is good enough; all of them unless given.',
+        description: 'Smallest number of nodes with which an operation succeeds. Default: the count.',
       }),
     ...placementKeys,
     services: z
       .array(simpleNameSchema)
       .max(maxEntries)
       .default([])
-      .meta({ title: 'Services', description: 'Names of the services on each of its nodes.' }),
+      .meta({ title: 'Services', description: 'Names of the services on each node.' }),
     confirmWithin: durationSchema
       .optional()
       .meta({
         title: 'Confirm within',
-        description: 'Longest wait until a new machine answers: "10m", or a number of seconds.',
+        description:
+          'Timeout for a new machine to answer: "10m", or a number of seconds. Default: 1 day for nodes of a pool without alternatives, otherwise the limit of the provider account.',
       }),
     alternatives: z
       .array(z.strictObject(placementKeys).superRefine(checkPlacement))
@@ -192,53 +199,53 @@ const groupSchema = z
       .meta({
         title: 'Alternatives',
         description:
-          'Where to get machines when the first choice has none, in order. What is left out is as in the group.',
+          'Other sources of machines, tried in order if the first has no capacity. Omitted keys default to those of the group.',
       }),
   })
   .superRefine(checkPlacement)
   .transform(normaliseGroup)
   .meta({
     title: 'Group',
-    description: 'Nodes that are alike: count, provider (or pool and label), hardware, image, services.',
+    description: 'Identical nodes: count, provider (or pool and label), hardware, image, services.',
   });
 
-const replaced = (title: string, what: string) =>
-  z.enum(['replace', 'nothing']).meta({ title, description: `${what}: replace it, or do nothing.` });
+const replaced = (title: string, observation: string) =>
+  z
+    .enum(['replace', 'nothing'])
+    .meta({ title, description: `Reaction if ${observation}: replace the machine, or do nothing.` });
 
 const repairSchema = z
   .strictObject({
-    gone: replaced('Gone', 'The provider has no such machine').default(defaultRepair.gone),
-    stopped: replaced('Stopped', 'The machine is switched off').default(defaultRepair.stopped),
+    gone: replaced('Gone', 'the machine no longer exists').default(defaultRepair.gone),
+    stopped: replaced('Stopped', 'the machine is switched off').default(defaultRepair.stopped),
     unreachable: replaced(
       'Unreachable',
-      'The machine runs, as its provider says, and does not answer',
+      'the provider reports the machine as running, but it does not answer',
     ).default(defaultRepair.unreachable),
     rebooted: z
       .enum(['start', 'nothing'])
       .default(defaultRepair.rebooted)
       .meta({
         title: 'Rebooted',
-        description: 'The machine came up again: start what ran there, or do nothing.',
+        description: 'Reaction if the machine was rebooted: start its services, or do nothing.',
       }),
     moved: z
       .enum(['confirm', 'nothing'])
       .default(defaultRepair.moved)
       .meta({
         title: 'Moved',
-        description: 'The machine has another address: confirm it there and tell its peers, or do nothing.',
+        description:
+          'Reaction if the address of the machine changed: confirm it and configure the services that read addresses, or do nothing.',
       }),
     every: durationSchema
       .optional()
       .meta({
         title: 'Every',
         description:
-          'How often a cluster at rest is looked at: "1h", or a number of seconds. Only when something is asked of it unless given.',
+          'Interval between probes of an idle cluster: "1h", or a number of seconds. Default: no periodic probes.',
       }),
   })
-  .meta({
-    title: 'Repair',
-    description: 'What an apply does about machines that are not as they should be.',
-  });
+  .meta({ title: 'Repair', description: 'How an apply repairs drift of machines.' });
 
 const entries = <Value extends z.ZodType>(value: Value) =>
   z
@@ -257,7 +264,7 @@ const labelsSchema = z
   })
   .meta({
     title: 'Labels',
-    description: 'Texts by key, for heddle list --label; machines that are created have them as tags.',
+    description: 'Labels by key, for heddle list --label; new machines get them as tags.',
   });
 
 export const servicesSchema = entries(serviceSchema)
@@ -276,7 +283,7 @@ export const clusterSchema = z
       .refine((groups) => Object.keys(groups).length > 0, { error: 'has no group of nodes' })
       .meta({
         title: 'Nodes',
-        description: 'Groups of nodes, by name. Nodes are called <group>-1, <group>-2 and so on.',
+        description: 'Groups of nodes, by name. Nodes are named <group>-1, <group>-2 and so on.',
       }),
     services: servicesSchema,
     config: z
@@ -284,7 +291,8 @@ export const clusterSchema = z
       .prefault({})
       .meta({
         title: 'Configuration',
-        description: 'Free; every task gets it as `cluster`. When it changes, services are configured again.',
+        description:
+          'Free-form; every task receives it as `cluster`. A change configures the services again.',
       }),
     onFailure: z
       .enum(['hold', 'continue', 'rollback'])
@@ -292,7 +300,7 @@ export const clusterSchema = z
       .meta({
         title: 'On failure',
         description:
-          'hold keeps everything and waits for you; continue goes on without failed nodes; rollback goes back to what was applied before.',
+          'hold finishes independent tasks and waits for a user; continue proceeds without failed nodes; rollback returns to the previous spec.',
       }),
     repair: repairSchema.prefault({}),
     labels: labelsSchema.optional(),
@@ -301,8 +309,9 @@ export const clusterSchema = z
       .optional()
       .meta({
         title: 'Lock',
+        default: false,
         description:
-          'Whether the cluster refuses everything that removes or replaces a machine, until a file without the lock is applied.',
+          'Whether to refuse operations that remove or replace machines, until a file without the lock is applied.',
       }),
     variables: variablesSchema,
     outputs: outputsSchema,
@@ -313,7 +322,7 @@ export const clusterSchema = z
       .meta({
         title: 'Include',
         description:
-          'Paths of files with more nodes, services, variables, outputs and config, and of service folders.',
+          'Paths of files with further nodes, services, variables, outputs and config, and of service folders.',
       }),
     $schema: z
       .string()
@@ -327,10 +336,10 @@ export const clusterSchema = z
   }))
   .meta({
     title: 'Heddle cluster',
-    description: 'What a cluster should be: nodes, and the services on them.',
+    description: 'The wanted state of a cluster: nodes, and the services on them.',
   });
 
 /** A cluster as people and programs write it; files and includes only in a cluster file. */
 export type WrittenCluster = DeepReadonly<z.input<typeof clusterSchema>>;
-/** A checked cluster: defaults are filled in, files inlined, short forms written out. */
+/** A validated cluster: with defaults filled in, files inlined and shorthands expanded. */
 export type ClusterSpec = DeepReadonly<z.output<typeof clusterSchema>>;

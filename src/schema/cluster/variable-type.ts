@@ -4,7 +4,7 @@ export const variableTypes = ['text', 'number', 'boolean', 'list', 'map'] as con
 export type VariableType = (typeof variableTypes)[number];
 
 export const typeWords: Readonly<Record<VariableType, string>> = {
-  text: 'a text',
+  text: 'text',
   number: 'a number',
   boolean: 'true or false',
   list: 'a list',

@@ -6,61 +6,61 @@ import { clusterNameSchema } from '../names.js';
 import { importFormats, ruleOf, type ImportRule } from './import-value.js';
 import { isOfType, typeWords, variableTypes } from './variable-type.js';
 
-const nameRule = 'Letters, digits and underscores; a letter first; at most 63 characters.';
+const nameRule = 'A letter, followed by letters, digits and underscores; at most 63 characters.';
 
-/** Names of variables and outputs: environment variables and expressions hold them. */
+/** Names of variables and outputs, which are used in environment variables and expressions. */
 const valueNameSchema = z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: nameRule });
 
 export function isValueName(name: string): boolean {
   return valueNameSchema.safeParse(name).success;
 }
 
-const sourceSchema = z.string().refine(isClusterReference, { error: 'names no cluster' });
+const sourceSchema = z.string().refine(isClusterReference, { error: 'must be cluster/NAME' });
 
 function isClusterReference(text: string): boolean {
   return text.startsWith('cluster/') && clusterNameSchema.safeParse(text.slice('cluster/'.length)).success;
 }
 
-/** A variable as people declare it. `value` stands only in specs that are read already. */
+/** A variable as users declare it. Only specs that were read already contain `value`. */
 const declarationSchema = z.strictObject({
   type: z
     .enum(variableTypes)
     .optional()
-    .meta({ title: 'Type', description: 'text (the default), number, boolean, list or map.' }),
+    .meta({ title: 'Type', default: 'text', description: 'text, number, boolean, list or map.' }),
   default: anyJsonSchema
     .optional()
-    .meta({ title: 'Default', description: 'Its value if none is given. Without one, a value is required.' }),
+    .meta({ title: 'Default', description: 'The default value. A variable without one requires a value.' }),
   description: z
     .string()
     .max(1_000)
     .optional()
-    .meta({ title: 'Description', description: 'Shown where the value is asked for.' }),
+    .meta({ title: 'Description', description: 'Shown when a value is requested.' }),
   allowed: z
     .array(anyJsonSchema)
     .min(1)
     .max(1_000)
     .optional()
-    .meta({ title: 'Allowed values', description: 'The only values that it may have.' }),
+    .meta({ title: 'Allowed values', description: 'The allowed values. Default: all.' }),
   secret: z
     .literal(true)
     .optional()
     .meta({
       title: 'Secret',
-      description: 'Its value is not shown, and can be used only in fields of actions and in secret outputs.',
+      description:
+        'Whether to hide the value. It can then be used only in fields of actions and in secret outputs.',
     }),
   from: sourceSchema
     .optional()
-    .meta({ title: 'From', description: 'cluster/NAME: its value is an output of that cluster.' }),
+    .meta({ title: 'From', description: 'Takes the value from an output of another cluster: cluster/NAME.' }),
   output: valueNameSchema
     .optional()
-    .meta({ title: 'Output', description: 'Name of that output; the name of the variable unless given.' }),
+    .meta({ title: 'Output', description: 'Name of that output. Default: the name of the variable.' }),
   format: z
     .enum(importFormats)
     .optional()
     .meta({
       title: 'Format',
-      description:
-        'What the value of the other cluster must look like; word unless format or pattern is given.',
+      description: 'Required format of the value of the other cluster. Default: word, unless pattern is set.',
     }),
   pattern: z
     .string()
@@ -69,11 +69,11 @@ const declarationSchema = z.strictObject({
     .optional()
     .meta({
       title: 'Pattern',
-      description: 'In place of format: the regular expression (RE2) that the whole value matches.',
+      description: 'Alternative to format: a regular expression (RE2) that the whole value must match.',
     }),
   value: anyJsonSchema
     .optional()
-    .meta({ title: 'Value', description: 'heddle apply puts it in; files declare variables without it.' }),
+    .meta({ title: 'Value', description: 'Set by heddle apply; not for use in files.' }),
 });
 
 export type VariableDeclaration = z.output<typeof declarationSchema>;
@@ -83,7 +83,7 @@ export const variableSchema = declarationSchema
     for (const [key, message] of mismatches(variable))
       context.addIssue({ code: 'custom', path: [key], message });
   })
-  .meta({ title: 'Variable', description: 'A value that is given when the cluster is applied.' });
+  .meta({ title: 'Variable', description: 'A value that is set when the cluster is applied.' });
 
 type Mismatch = readonly [key: string, message: string];
 
@@ -94,10 +94,7 @@ function mismatches({ from, ...own }: VariableDeclaration): readonly Mismatch[] 
 function mismatchesOfOwn({ output, format, pattern, ...own }: VariableDeclaration): readonly Mismatch[] {
   const ofImports = Object.entries({ output, format, pattern })
     .filter(([, value]) => value !== undefined)
-    .map(([key]): Mismatch => [
-      key,
-      'is only for a value of another cluster, and the variable has no `from`',
-    ]);
+    .map(([key]): Mismatch => [key, 'requires from: it applies only to values of other clusters']);
   return [...ofImports, ...wrongAllowed(own)];
 }
 
@@ -108,30 +105,33 @@ function mismatchesOfImport(variable: VariableDeclaration): readonly Mismatch[] 
   return [
     ...Object.entries({ secret, allowed, default: fallback })
       .filter(([, value]) => value !== undefined)
-      .map(([key]): Mismatch => [key, 'stands beside from: the other cluster says what the value is']),
+      .map(([key]): Mismatch => [
+        key,
+        'cannot be combined with from: the other cluster determines the value',
+      ]),
     ...Object.entries({ format, pattern })
       .filter(([, value]) => isBare && value !== undefined)
-      .map(([key]): Mismatch => [key, `is for texts, and the type is ${type}`]),
+      .map(([key]): Mismatch => [key, `applies only to texts, but the type is ${type}`]),
     ...(fault === undefined ? [] : [['pattern', fault] as const]),
     ...(format === undefined || pattern === undefined
       ? []
-      : [['pattern', 'stands beside format: give one of them'] as const]),
+      : [['pattern', 'cannot be combined with format'] as const]),
   ];
 }
 
-/** A value of another type would never be permitted. */
+/** Allowed values of another type could never match. */
 function wrongAllowed({
   type = 'text',
   allowed = [],
 }: Pick<VariableDeclaration, 'type' | 'allowed'>): readonly (readonly [string, string])[] {
   return allowed.some((value) => !isOfType(value, type))
-    ? [['allowed', `has a value that is not ${typeWords[type]}`]]
+    ? [['allowed', `contains a value that is not ${typeWords[type]}`]]
     : [];
 }
 
 /**
- * Variables of a spec that was read: only those whose values are put in where they are used. The others are in
- * the spec itself.
+ * Variables of a spec that was read: only those whose values are resolved at use. The values of all others are already
+ * part of the spec.
  */
 export const variablesSchema = z
   .record(valueNameSchema, variableSchema)
@@ -146,9 +146,9 @@ export const variablesSchema = z
     });
     return Object.fromEntries(bound) as Readonly<Record<string, BoundVariable>>;
   })
-  .meta({ title: 'Variables', description: 'Values that are given when the cluster is applied, by name.' });
+  .meta({ title: 'Variables', description: 'Values that are set when the cluster is applied, by name.' });
 
-/** A variable whose value is put in when a task is created. */
+/** A variable whose value is resolved when a task is created. */
 type BoundVariable =
   | ({ readonly from: string; readonly output: string } & ImportRule)
   | { readonly secret: true; readonly value: Json };
@@ -158,23 +158,23 @@ const outputSchema = z
     [
       z.string().transform((value) => ({ value }) as { value: Json; secret?: true }),
       z.strictObject({
-        value: anyJsonSchema.meta({ title: 'Value', description: 'A text with expressions, or any value.' }),
+        value: anyJsonSchema.meta({ title: 'Value', description: 'Text with expressions, or any value.' }),
         secret: z
           .literal(true)
           .exactOptional()
-          .meta({ title: 'Secret', description: 'Lists of outputs do not show it.' }),
+          .meta({ title: 'Secret', description: 'Whether lists of outputs hide the value.' }),
         description: z
           .string()
           .max(1_000)
           .exactOptional()
-          .meta({ title: 'Description', description: 'For people.' }),
+          .meta({ title: 'Description', description: 'A description for users.' }),
       }),
     ],
-    { error: 'is neither a text nor a mapping with value' },
+    { error: 'must be text or a mapping with value' },
   )
-  .meta({ title: 'Output', description: 'A text with expressions, or {value, secret, description}.' });
+  .meta({ title: 'Output', description: 'Text with expressions, or {value, secret, description}.' });
 
 export const outputsSchema = z
   .record(valueNameSchema, outputSchema)
   .optional()
-  .meta({ title: 'Outputs', description: 'Values for people and for other clusters, by name.' });
+  .meta({ title: 'Outputs', description: 'Values for users and other clusters, by name.' });

@@ -2,7 +2,7 @@ import { accountOfNode } from '../../model/image/account-of-node.js';
 import type { ImageSpec } from './spec.js';
 import { errorAt, type Problem } from '../problem.js';
 
-/** Checks what an image means, without asking any worker. Pure. */
+/** Checks references of an image, without a worker. Pure. */
 export function checkImage({ recipe, command, uploads, validate }: ImageSpec): readonly Problem[] {
   const problems: Problem[] = [];
   const captured = recipe?.provider ?? (recipe?.from === undefined ? undefined : accountOfNode);
@@ -12,20 +12,20 @@ export function checkImage({ recipe, command, uploads, validate }: ImageSpec): r
       problems.push(
         errorAt(
           [...path, 'provider'],
-          `is "${provider}", where the image is captured`,
-          'It is there already; take it out.',
+          `is "${provider}", the account at which the image is captured`,
+          'Remove it: that account has the image already.',
         ),
       );
     if (uploads.findIndex((other) => other.provider === provider) < index)
       problems.push(
-        errorAt([...path, 'provider'], `names "${provider}" a second time`, 'One upload for each provider.'),
+        errorAt([...path, 'provider'], `lists "${provider}" twice`, 'Keep one upload for each provider.'),
       );
     if (command !== undefined && !command.formats.includes(format))
       problems.push(
         errorAt(
           [...path, 'format'],
-          `is ${format}, which the command does not make`,
-          `Add it to command.formats, or say one of ${command.formats.join(', ')}.`,
+          `is ${format}, which the command does not create`,
+          `Add it to command.formats, or set one of ${command.formats.join(', ')}.`,
         ),
       );
   }
@@ -38,9 +38,9 @@ export function checkImage({ recipe, command, uploads, validate }: ImageSpec): r
       errorAt(
         ['validate'],
         validate.provider === ''
-          ? 'there is no provider that it could be booted at'
+          ? 'has no provider to boot the image at'
           : `names provider "${validate.provider}", which does not get the image`,
-        'Name one of the uploads, or say validate: false.',
+        'Name the provider of an upload, or set validate: false.',
       ),
     );
   }

@@ -15,7 +15,7 @@ export type ImageReading =
   | { readonly ok: true; readonly spec: ImageSpec }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Reads an image.yaml; a file that cannot be read is a problem like any other. */
+/** Reads an image.yaml. An unreadable file is reported as a problem. */
 export function loadImageFile(fileName: string): ImageReading {
   const read = readTextFile(fileName, maxFileBytes);
   if (read.ok) return readImageFile(read.text, fileName);
@@ -23,14 +23,13 @@ export function loadImageFile(fileName: string): ImageReading {
   return {
     ok: false,
     problems: [
-      { ...errorAt([], `cannot read the image: ${read.wrong}`, 'Give the path of an image.yaml.'), place },
+      { ...errorAt([], `cannot read the image: ${read.wrong}`, 'Specify the path of an image.yaml.'), place },
     ],
   };
 }
 
 /**
- * Checks the text of an image.yaml, with the files that it names put in; all problems are found at once, each
- * with its place.
+ * Validates the text of an image.yaml with its files inlined. Reports all problems at once, each with its place.
  */
 export function readImageFile(text: string, fileName: string): ImageReading {
   const source = readYamlFile(text, fileName, { bytes: maxFileBytes, depth: maxSpecDepth });
@@ -41,13 +40,13 @@ export function readImageFile(text: string, fileName: string): ImageReading {
   });
   const { value, problems: ofFiles } = inlineFiles(source.value, dirname(fileName));
   if (!isPlainObject(value))
-    return fail([errorAt([], 'an image is a mapping with name and recipe, or name and command')]);
+    return fail([errorAt([], 'an image must be a mapping with name and recipe, or name and command')]);
   const reading = checkShape(value);
   if (!reading.ok) return fail([...ofFiles, ...reading.problems]);
   return ofFiles.length > 0 ? fail(ofFiles) : reading;
 }
 
-/** Checks an image of unknown origin, as it reaches the activity CHECK_IMAGE. */
+/** Validates an image of unknown origin, as it reaches the activity CHECK_IMAGE. */
 export function parseImage(value: unknown): ImageReading {
   const plain = copyPlainJson(value, { bytes: maxFileBytes, depth: maxSpecDepth });
   return plain.ok ? checkShape(plain.value) : plain;
@@ -57,7 +56,7 @@ function checkShape(value: Json): ImageReading {
   if (!isPlainObject(value))
     return {
       ok: false,
-      problems: [errorAt([], 'an image is a mapping with name and recipe, or name and command')],
+      problems: [errorAt([], 'an image must be a mapping with name and recipe, or name and command')],
     };
   const parsed = imageSchema.safeParse(value);
   if (!parsed.success) return { ok: false, problems: problemsFromZod(imageSchema, parsed.error, value) };
@@ -70,7 +69,7 @@ function checkShape(value: Json): ImageReading {
 function checkRecipe(image: ImageSpec): readonly Problem[] {
   const { recipe } = image;
   if (recipe !== undefined && recipe.from === undefined && recipe.provider === undefined)
-    return [errorAt(['recipe', 'provider'], 'is missing', 'Name a provider account, or give from.')];
+    return [errorAt(['recipe', 'provider'], 'is missing', 'Set a provider account, or from.')];
   const source = sourceOf(image);
   const reading = source.kind === 'recipe' ? parseSpec(source.cluster) : undefined;
   return reading === undefined || reading.ok

@@ -16,9 +16,9 @@ import { servicesSchema } from '../cluster/spec.js';
 const formatSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9.]{0,15}$/, {
-    error: 'A format: lower-case letters, digits and dots, such as qcow2.',
+    error: 'Must be a format of lower-case letters, digits and dots, such as qcow2.',
   });
-/** Which of them a command takes is said under builder.commands in heddle.yaml. */
+/** builder.commands in heddle.yaml lists the variables that a command accepts. */
 const environmentSchema = z.record(
   variableNameSchema,
   z
@@ -31,14 +31,14 @@ const fromSchema = z
   .strictObject({
     cluster: clusterNameSchema
       .optional()
-      .meta({ title: 'Cluster', description: 'Name of the cluster; or give a pool.' }),
+      .meta({ title: 'Cluster', description: 'Name of the cluster. Alternatively, set pool.' }),
     pool: simpleNameSchema
       .optional()
-      .meta({ title: 'Pool', description: 'Name of the pool; the node must be held.' }),
-    node: nodeIdSchema.meta({ title: 'Node', description: 'Id of the node: web-1.' }),
+      .meta({ title: 'Pool', description: 'Name of the pool. The node must be held.' }),
+    node: nodeIdSchema.meta({ title: 'Node', description: 'ID of the node, such as web-1.' }),
   })
   .refine(({ cluster, pool }) => (cluster === undefined) !== (pool === undefined), {
-    error: 'names either a cluster or a pool',
+    error: 'must name either a cluster or a pool',
   });
 
 const recipeSchema = z
@@ -48,13 +48,13 @@ const recipeSchema = z
       .meta({
         title: 'From',
         description:
-          'A node that it is made of, as the node stands: {cluster, node} or {pool, node}; in place of provider, hardware, image and fields.',
+          'An existing node whose current state is captured: {cluster, node} or {pool, node}. Replaces provider, hardware, image and fields.',
       }),
     provider: simpleNameSchema
       .optional()
       .meta({
         title: 'Provider',
-        description: 'The provider account that the machine comes from, and that the image is captured at.',
+        description: 'The provider account that creates the machine and captures the image.',
       }),
     hardware: foreignNameSchema
       .optional()
@@ -67,14 +67,14 @@ const recipeSchema = z
       .array(simpleNameSchema)
       .max(100)
       .default([])
-      .meta({ title: 'Services', description: 'Names of the services that are carried out on it.' }),
+      .meta({ title: 'Services', description: 'Names of the services that are installed on the machine.' }),
     system: z
       .union([pluginNameSchema, z.literal('none')])
       .default('linux')
       .meta({
         title: 'System',
         description:
-          'The automator that makes the system fit to be captured; none for what has no system. linux unless given.',
+          'The automator that prepares the operating system for the capture; none for a machine without an operating system.',
       }),
   })
   .superRefine(({ from, ...own }, context) => {
@@ -83,7 +83,7 @@ const recipeSchema = z
         context.addIssue({
           code: 'custom',
           path: [key],
-          message: 'stands beside a node, which has one already; take it out, or take out from',
+          message: 'cannot be combined with from: the node determines it',
         });
   })
   .meta({ title: 'Recipe', description: 'A machine from a base image, services on it, and a capture.' });
@@ -99,21 +99,25 @@ const commandSchema = z
       .meta({
         title: 'Environment',
         description:
-          'Variables for the command, of those that it takes: builder.commands.NAME.variables in heddle.yaml.',
+          'Environment variables for the command; builder.commands.NAME.variables in heddle.yaml lists those that it accepts.',
       }),
     formats: z
       .array(formatSchema)
       .min(1)
       .max(10)
-      .meta({ title: 'Formats', description: 'It leaves a file $HEDDLE_OUTPUT.<format> of each.' }),
+      .meta({
+        title: 'Formats',
+        description:
+          'Formats of the created files: the command writes a file $HEDDLE_OUTPUT.<format> for each.',
+      }),
     timeout: durationSchema
       .optional()
-      .meta({ title: 'Timeout', description: 'Longest time that it may take; "8h" unless given.' }),
+      .meta({ title: 'Timeout', default: '8h', description: 'Timeout of the command.' }),
     site: simpleNameSchema
       .default('default')
-      .meta({ title: 'Site', description: 'The site whose builders run it.' }),
+      .meta({ title: 'Site', description: 'The site whose builders run the command.' }),
   })
-  .meta({ title: 'Command', description: 'A command of the builders that makes files.' });
+  .meta({ title: 'Command', description: 'A command of the builders that creates the image files.' });
 
 const validateSchema = z
   .union([
@@ -123,33 +127,37 @@ const validateSchema = z
         .optional()
         .meta({
           title: 'Provider',
-          description: "Where a machine is made from it; the recipe's, or the first upload's, unless given.",
+          description:
+            'The provider account that boots a machine from the image. Default: that of the recipe, or of the first upload.',
         }),
       hardware: foreignNameSchema
         .optional()
-        .meta({ title: 'Hardware', description: "Size of that machine; the recipe's unless given." }),
+        .meta({ title: 'Hardware', description: 'Size of that machine. Default: that of the recipe.' }),
       fields: fieldsSchema.optional(),
       command: z
         .string()
         .min(1)
         .max(64 * 1024)
         .optional()
-        .meta({ title: 'Command', description: 'Run by sh on that machine; it must end with exit code 0.' }),
+        .meta({
+          title: 'Command',
+          description: 'Shell command on that machine, which must end with exit code 0.',
+        }),
       within: durationSchema
         .default(15 * 60)
-        .meta({ title: 'Within', description: 'Longest time over all; "15m" unless given.' }),
+        .meta({ title: 'Within', description: 'Timeout of the whole validation, such as "15m".' }),
     }),
   ])
   .prefault({})
   .meta({
     title: 'Validate',
     description:
-      'Boot a machine from it before it is offered: {provider, hardware, command, within}; or false.',
+      'Boots a machine from the image before the image is offered: {provider, hardware, command, within}; or false.',
   });
 
 /**
- * An image: image.yaml. Checks and normalises; the output is a valid input with the same output. Durations
- * are numbers of seconds in it.
+ * An image: image.yaml. Validates and normalises; the output is a valid input with the same output. The output contains
+ * durations as numbers of seconds.
  */
 export const imageSchema = z
   .strictObject({
@@ -170,7 +178,7 @@ export const imageSchema = z
       .default([])
       .meta({
         title: 'Uploads',
-        description: 'Provider accounts that get it as a file: [{provider, format}].',
+        description: 'Provider accounts that the image is uploaded to: [{provider, format}].',
       }),
     validate: validateSchema,
     keep: z
@@ -178,17 +186,17 @@ export const imageSchema = z
       .min(1)
       .max(100)
       .default(2)
-      .meta({ title: 'Keep', description: 'Ready builds that stay; 2 unless given.' }),
+      .meta({ title: 'Keep', description: 'Number of ready builds to keep.' }),
     rebuildAge: durationSchema
       .optional()
       .meta({
         title: 'Rebuild age',
         description:
-          'It is built by itself when there is none, and when the newest is older: "1d". Only on request unless given.',
+          'Builds the image automatically if there is no build, or if the newest is older than this: "1d". Default: only on request.',
       }),
   })
   .refine(({ recipe, command }) => (recipe === undefined) !== (command === undefined), {
-    error: 'has either a recipe or a command',
+    error: 'must have either a recipe or a command',
   })
   .transform(({ $schema: _schema, validate, ...image }) => {
     if (validate === false) return { ...image, validate };
@@ -198,7 +206,7 @@ export const imageSchema = z
     const hardware = validate.hardware ?? recipe?.hardware ?? account ?? 'default';
     return { ...image, validate: { fields: recipe?.fields ?? {}, ...validate, provider, hardware } };
   })
-  .meta({ title: 'Heddle image', description: 'How an image is made: by a recipe or a command.' });
+  .meta({ title: 'Heddle image', description: 'How to build an image: by a recipe or a command.' });
 
-/** A checked image: defaults are filled in and files inlined. */
+/** A validated image: with defaults filled in and files inlined. */
 export type ImageSpec = DeepReadonly<z.output<typeof imageSchema>>;

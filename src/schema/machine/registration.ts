@@ -11,15 +11,15 @@ const nameRule = 'Lower-case letters, digits and hyphens; at most 50 characters.
 const text = z.string().min(1);
 const port = z.int().min(1).max(65_535);
 const referenceRule =
-  'A reference that workers resolve: {secret: "file:PATH"}, env:NAME, exec:COMMAND or vault:PATH#FIELD; in a CSV table the column NAME.secret.';
+  'A reference that workers resolve: {secret: "file:PATH"}, env:NAME, exec:COMMAND or vault:PATH#FIELD. In a CSV table, use the column NAME.secret.';
 const reference = z
   .strictObject({ secret: text.regex(/^(file|env|exec|vault):./).meta({ description: referenceRule }) })
   .meta({ description: referenceRule, writeOnly: true });
-const imageRule = 'name, or name@revision; letters, digits, dots, underscores and hyphens.';
+const imageRule = 'name, or name@revision, of letters, digits, dots, underscores and hyphens';
 
 /**
- * An entry of an inventory file, as a registration reads it. Addresses, logins and controllers are those of the
- * provider account, whose workers check them again.
+ * An entry of an inventory file, as a registration reads it. Addresses, logins and controllers belong to the provider
+ * account, whose workers validate them again.
  */
 const entrySchema = z.strictObject({
   name: z
@@ -42,14 +42,16 @@ const entrySchema = z.strictObject({
   flavor: foreignNameSchema.optional(),
   image: foreignNameSchema.optional(),
   system: pluginNameSchema
-    .meta({ description: 'The automator of its system; none for a machine without one.' })
+    .meta({ description: 'The automator of its operating system; none for a machine without one.' })
     .optional(),
   defaultImage: z
     .string()
-    .refine((written) => parseImageRef(written) !== undefined, { error: `is no image: ${imageRule}` })
+    .refine((written) => parseImageRef(written) !== undefined, {
+      error: `is not a valid image: use ${imageRule}`,
+    })
     .optional(),
   correct: z.array(z.enum(driftKinds)).optional(),
-  /** In a CSV table with blanks between them. */
+  /** In a CSV table, separated by blanks. */
   groups: z
     .union([z.array(groupSchema), z.string().transform(splitWords).pipe(z.array(groupSchema))])
     .optional(),
@@ -60,7 +62,7 @@ function splitWords(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 
-/** A machine of an inventory file, to be registered. */
+/** A machine of an inventory file to register. */
 export interface FileRegistration {
   readonly name: string;
   readonly registration: Registration;
@@ -75,7 +77,7 @@ interface Entry {
   readonly line?: number;
 }
 
-/** Checks the whole file; each entry adds to `defaults`, or replaces them, and names its machine of the account. */
+/** Validates the whole file. Each entry extends or overrides `defaults`, and names a machine of the account. */
 export function readRegistrations(
   entries: readonly Entry[],
   file: string,
@@ -99,8 +101,8 @@ export function readRegistrations(
     const { name, system, flavor, image, defaultImage, correct, groups, labels } = parsed.data;
     if (lines.has(name)) {
       const before = lines.get(name);
-      const where = before === undefined ? 'is there twice' : `is in line ${before} already`;
-      return report([errorAt(['name'], `${name} ${where}`, 'Give each machine a name of its own.')]);
+      const where = before === undefined ? 'is listed twice' : `is already listed in line ${before}`;
+      return report([errorAt(['name'], `${name} ${where}`, 'Give each machine a unique name.')]);
     }
     lines.set(name, line);
     const registration: Registration = {

@@ -8,10 +8,10 @@ import type { CloudDriver, NodepoolOffer, NodepoolPool, NodepoolProvider } from 
 /** Fields that an account must allow before pools may set them. */
 const listed = ['networks', 'securityGroups', 'subnets', 'instanceProfile'] as const;
 const volumeTypes: readonly unknown[] = ['gp3', 'gp2', 'io1', 'io2', 'st1', 'sc1', 'standard'];
-/** Nodepool's, in GB. */
+/** Nodepool's default, in GB. */
 const defaultVolumeSize = 50;
 
-/** The account of a provider, without credentials: Nodepool takes those from other files. */
+/** The account of a provider, without credentials, which Nodepool reads from other files. */
 export function importCloudAccount(
   taking: Taking,
   driver: CloudDriver,
@@ -36,13 +36,13 @@ export function importCloudAccount(
   return [
     warningAt(
       path,
-      `has its credentials from ${from}, and Zuul knows how one logs in`,
-      `Give the account ${wanted}, and privateKey or publicKeys.`,
+      `takes its credentials from ${from}, and the login settings of its nodes from Zuul`,
+      `Set ${wanted}, and privateKey or publicKeys, in the account.`,
     ),
   ];
 }
 
-/** A provider pool of a cloud. Its fields stand in each label, for pools of one account may differ. */
+/** A provider pool of a cloud. Its fields are set in each label, because pools of one account may differ. */
 export function importCloudPool(
   taking: Taking,
   driver: CloudDriver,
@@ -61,7 +61,7 @@ export function importCloudPool(
       remarks.push(
         warningAt(
           [...at, 'name'],
-          `label ${offer.name} is not declared, or switched off, and is left out here`,
+          `label ${offer.name} is not declared, or is disabled, and is omitted here`,
         ),
       );
       continue;
@@ -104,25 +104,29 @@ function hardwareOf(
   } = offer;
   if (offer.fleet !== undefined)
     remarks.push(
-      warningAt([...at, 'fleet'], `became instances of its first type, ${type}`, 'Write another hardware.'),
+      warningAt(
+        [...at, 'fleet'],
+        `is imported as instances of its first type, ${type}`,
+        'Set another hardware if required.',
+      ),
     );
   if (driver === 'openstack' && memory > 0) {
-    // Each such choice has a word of its own, or labels would share a flavor.
+    // Each choice needs its own name, or labels would share a flavor.
     const word = flavor === undefined ? `ram-${memory}` : `${flavor} ram-${memory}`;
     const named = flavor === undefined ? '' : ` whose name contains "${flavor}"`;
     remarks.push(
       warningAt(
         [...at, 'min-ram'],
-        `chooses the first flavor with ${memory} MiB of memory or more${named}, and became hardware "${word}"`,
+        `selects the first flavor with ${memory} MiB of memory or more${named}, and is imported as hardware "${word}"`,
         `In heddle.yaml map it to a flavor: providers.${account}.hardware: {"${word}": FLAVOR}.`,
       ),
     );
     return word;
   }
-  if (memory > 0) remarks.push(leftOut([...at, 'min-ram'], 'The instance type decides.'));
+  if (memory > 0) remarks.push(leftOut([...at, 'min-ram'], 'The instance type determines the memory.'));
   const hardware = type ?? flavor;
   if (hardware === undefined)
-    remarks.push(warningAt(at, 'names no flavor', 'Map default to a flavor under hardware of the account.'));
+    remarks.push(warningAt(at, 'has no flavor', 'Map default to a flavor under hardware of the account.'));
   return hardware ?? 'default';
 }
 
@@ -151,14 +155,14 @@ function imageOf(
     remarks.push(
       warningAt(
         [...at, 'cloud-image'],
-        `${cloudImage} is chosen by image-filters`,
+        `${cloudImage} is selected by image-filters`,
         `Map ${cloudImage} to an image under images of the account.`,
       ),
     );
   return { image: named ?? cloudImage };
 }
 
-/** Who logs in where, as the image says. */
+/** The login settings of the image. */
 function loginOf(taking: Taking, provider: NodepoolProvider, offer: NodepoolOffer): JsonObject {
   const { diskimage } = offer;
   const cloudImage = provider['cloud-images']?.find(({ name }) => name === offer['cloud-image']);
@@ -209,14 +213,14 @@ function userDataOf({ userdata }: NodepoolOffer, at: Path, remarks: Problem[]): 
   remarks.push(
     warningAt(
       [...at, 'userdata'],
-      'is neither #cloud-config nor a script, and is left out',
+      'is neither #cloud-config nor a script, and is omitted',
       'Begin it with #cloud-config or #!.',
     ),
   );
   return {};
 }
 
-/** Lets the pool set what the account must list. */
+/** Adds values that the pool sets to the account's `allow`. */
 function allow(taking: Taking, account: string, fields: JsonObject): void {
   const before = taking.accounts[account] ?? {};
   const allowed: Record<string, JsonObject[string]> = { ...(before['allow'] as JsonObject | undefined) };
@@ -238,7 +242,7 @@ function given(fields: Readonly<Record<string, JsonObject[string] | undefined>>)
   );
 }
 
-/** The format of the image files that the provider takes. */
+/** The format of the image files that the provider accepts. */
 export function imageFormatOf({ driver, 'image-format': format }: NodepoolProvider): string {
   return format ?? (driver === 'aws' ? 'raw' : 'qcow2');
 }

@@ -6,12 +6,12 @@ import type { Names } from './names.js';
 import { remarkUnread } from './remarks.js';
 import type { Diskimage, NodepoolFile } from './written.js';
 
-/** A provider that takes a diskimage, with the size of the machines of a label that boots from it. */
+/** A provider that a diskimage is uploaded to, with the size of the machines of a label that boots from it. */
 export interface ImageUse {
   readonly account: string;
-  /** Absent: no label boots from it there. */
+  /** Absent if no label boots from it there. */
   readonly hardware?: string;
-  /** Of the file that the account takes. */
+  /** Format of the file that the account accepts. */
   readonly format: string;
 }
 
@@ -39,7 +39,7 @@ export function importDiskimages(
     if (!checked.success) {
       remarks.push(
         ...problemsFromZod(imageSchema, checked.error, made).map(({ wrong, path: where }) =>
-          warningAt(path, `is left out: as an image it would be wrong at ${where.join('.')}: ${wrong}`),
+          warningAt(path, `is omitted, because the image would be invalid: ${where.join('.')} ${wrong}`),
         ),
       );
       continue;
@@ -53,7 +53,7 @@ export function importDiskimages(
       warningAt(
         ['diskimages'],
         `diskimage ${name} is not declared in this file`,
-        `Write an image file named ${names.of(name)}, or import the file that declares it.`,
+        `Create an image file named ${names.of(name)}, or import the file that declares it.`,
       ),
     );
   if (Object.keys(images).length > 0)
@@ -61,7 +61,7 @@ export function importDiskimages(
       warningAt(
         ['diskimages'],
         `are built by the builders' command ${builderCommand}`,
-        `Give it under builder.commands in heddle.yaml: it runs disk-image-create with $ELEMENTS, and leaves $HEDDLE_OUTPUT.<format>. Its variables, each with a pattern: ${variablesOf(images).join(', ')}.`,
+        `Define it under builder.commands in heddle.yaml: it must run disk-image-create with $ELEMENTS, and write $HEDDLE_OUTPUT.<format>. Its variables, each with a pattern: ${variablesOf(images).join(', ')}.`,
       ),
     );
   return { images, remarks };

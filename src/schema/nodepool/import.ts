@@ -19,19 +19,19 @@ import { replaceVariables } from './variables.js';
 import { nodepoolSchema, type NodepoolFile, type NodepoolProvider } from './written.js';
 
 export interface NodepoolOptions {
-  /** What the pool is to be called. */
+  /** Name of the pool. */
   readonly name: string;
   /** The account in heddle.yaml that replaces the simulated cloud. */
   readonly simulated: string;
-  /** Values of `%(NODEPOOL_X)`; none unless given. */
+  /** Values of `%(NODEPOOL_X)`. Default: none. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
 export type NodepoolReading =
-  /** `remarks` lists everything without a counterpart, or with a different one. */
+  /** `remarks` lists everything that has no counterpart, or a different one. */
   | {
       readonly ok: true;
-      /** Of a file with diskimages alone it has no pool. */
+      /** Contains no pool if the file has only diskimages. */
       readonly pools: JsonObject;
       readonly accounts: JsonObject;
       /** Image files, by the names of the images. */
@@ -40,7 +40,7 @@ export type NodepoolReading =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Reads the text of a nodepool.yaml as one pool. Nothing is passed over in silence. */
+/** Reads the text of a nodepool.yaml as one pool. Reports everything that it omits. */
 export function importNodepool(text: string, fileName: string, options: NodepoolOptions): NodepoolReading {
   const written = replaceVariables(text, fileName, options.variables ?? {});
   const source = readYaml(written.text, fileName, { bytes: 1024 * 1024, depth: 32 });
@@ -57,14 +57,14 @@ export function importNodepool(text: string, fileName: string, options: Nodepool
   const hasPool = Object.keys(pool.providerPools).length > 0;
   if (!hasPool && (hasPools(source.value) || Object.keys(images).length === 0))
     return fail([...describeLack(parsed.data, source.value), ...remarks]);
-  // A file for builders alone has no pool.
+  // A file only for builders has no pool.
   const pools: JsonObject = { pools: hasPool ? { [options.name]: pool } : {} };
-  // What is given out must be what `heddle pool apply` takes.
+  // `heddle pool apply` must accept the result.
   const checked = hasPool ? readPoolsFile(stringify(pools), 'pools.yaml') : undefined;
   if (checked?.ok === false)
     return fail(
       checked.problems.map(({ wrong, right, path }) =>
-        errorAt([], `as a pool it would be wrong at ${path.join('.')}: ${wrong}`, right),
+        errorAt([], `the imported pool would be invalid: ${path.join('.')} ${wrong}`, right),
       ),
     );
   return {
@@ -87,7 +87,7 @@ interface Taken {
   readonly remarks: readonly Problem[];
 }
 
-/** Pools of drivers that Heddle lacks have shapes of their own. */
+/** Removes pools of unsupported drivers, which have other keys. */
 function withoutForeignPools(value: Json | undefined): Json | undefined {
   if (!isPlainObject(value) || !Array.isArray(value['providers'])) return value;
   return {
@@ -107,7 +107,7 @@ function isKnown(driver: string): driver is (typeof drivers)[number] {
   return drivers.some((known) => known === driver);
 }
 
-/** Files for builders alone have providers without pools, or no providers. */
+/** Files only for builders have providers without pools, or no providers. */
 function hasPools(value: Json | undefined): boolean {
   const providers = isPlainObject(value) ? value['providers'] : undefined;
   return (
@@ -119,7 +119,7 @@ function hasPools(value: Json | undefined): boolean {
   );
 }
 
-/** Why neither a pool nor an image is in the file. */
+/** Why the file contains neither a pool nor an image. */
 function describeLack(file: NodepoolFile, value: Json | undefined): readonly Problem[] {
   const lacks = (['labels', 'providers'] as const).flatMap((key) => {
     if (file[key].length > 0) return [];
@@ -128,18 +128,18 @@ function describeLack(file: NodepoolFile, value: Json | undefined): readonly Pro
   });
   return lacks.length > 0
     ? lacks
-    : [errorAt(['providers'], 'has no pool that could be taken over', describeDrivers(file))];
+    : [errorAt(['providers'], 'has no pool that can be imported', describeDrivers(file))];
 }
 
-/** Which drivers of the file Heddle lacks. */
+/** Supported drivers, and those of the file that are not. */
 function describeDrivers({ providers }: NodepoolFile): string {
   const lacking = [...new Set(providers.map(({ driver = 'openstack' }) => driver))].filter(
     (driver) => !isKnown(driver),
   );
-  const known = `Providers of the drivers ${drivers.join(', ')} can be`;
+  const known = `Supported drivers: ${drivers.join(', ')}`;
   return lacking.length === 0
-    ? `${known}, if they have pools with labels that are declared.`
-    : `${known}; Heddle lacks ${lacking.join(', ')}. Write pools.yaml by hand.`;
+    ? `${known}. Their pools must have labels that are declared.`
+    : `${known}; not ${lacking.join(', ')}. Write pools.yaml by hand.`;
 }
 
 function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
@@ -171,7 +171,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
   };
   const remarks = [
     ...remarkUnread('file', file, []),
-    // Those of the driver metastatic last: they share machines of the others.
+    // Providers of the driver metastatic come last: they share machines of the others.
     ...[...file.providers.entries()]
       .toSorted(([, one], [, other]) => Number(isMetastatic(one)) - Number(isMetastatic(other)))
       .flatMap(([index, provider]) => takeProvider(taking, provider, ['providers', index])),
@@ -179,7 +179,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
     ...file.labels.flatMap(({ name: label }, index) =>
       file.labels.findLastIndex((other) => other.name === label) === index
         ? []
-        : [warningAt(['labels', index], `label ${label} is declared again below, and that one counts`)],
+        : [warningAt(['labels', index], `label ${label} is declared again below, which overrides this one`)],
     ),
   ];
   const { images, remarks: imageRemarks } = importDiskimages(file, imageNames, uses);
@@ -214,7 +214,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
   };
 }
 
-/** What a label of ours may keep ready at most. */
+/** Maximum `minReady` of a label of Heddle. */
 const mostReady = 1_000;
 
 function labelOf(
@@ -237,18 +237,20 @@ function remarkLabel(
   const unread = [
     ...remarkUnread('label', label, path),
     ...((label['min-ready'] ?? 0) > mostReady
-      ? [warningAt([...path, 'min-ready'], `is more than ${mostReady}, which is the most, and became that`)]
+      ? [
+          warningAt(
+            [...path, 'min-ready'],
+            `exceeds the maximum of ${mostReady}, and is imported as ${mostReady}`,
+          ),
+        ]
       : []),
   ];
   if ((label['min-ready'] ?? 0) < 0)
-    return [...unread, warningAt([...path, 'min-ready'], 'switches the label off, so it is left out')];
+    return [...unread, warningAt([...path, 'min-ready'], 'disables the label, so it is omitted')];
   if (!served.has(label.name))
     return [
       ...unread,
-      warningAt(
-        [...path, 'name'],
-        `nothing that is taken over serves label ${label.name}, so it is left out`,
-      ),
+      warningAt([...path, 'name'], `no imported provider serves label ${label.name}, so it is omitted`),
     ];
   return [...unread, ...labels.remark(label.name, [...path, 'name'])];
 }
@@ -263,8 +265,8 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
     return [
       warningAt(
         [...path, 'driver'],
-        `providers of driver ${driver} are not taken over, for Heddle lacks it`,
-        `Write a provider plugin, or leave them with Nodepool.`,
+        `providers of driver ${driver} are not imported, because Heddle does not support it`,
+        `Write a provider plugin, or keep them in Nodepool.`,
       ),
     ];
   }
@@ -306,7 +308,7 @@ function takeProvider(taking: Taking, provider: NodepoolProvider, path: Path): r
   ];
 }
 
-/** Images are uploaded to a provider that lists them, also if no label uses them there. */
+/** Images are uploaded to each provider that lists them, even if no label uses them there. */
 function useUploads(taking: Taking, provider: NodepoolProvider): void {
   const account = accountOf(taking, provider);
   for (const { name } of provider.diskimages ?? [])

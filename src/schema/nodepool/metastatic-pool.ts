@@ -5,7 +5,7 @@ import { leftOut, remarkUnread } from './remarks.js';
 import type { Taking } from './taking.js';
 import type { NodepoolOffer, NodepoolPool, NodepoolProvider } from './written.js';
 
-/** Nodepool's, in seconds. */
+/** Nodepool's default, in seconds. */
 const defaultGraceTime = 60;
 const mostSlots = 1_000;
 
@@ -15,12 +15,12 @@ const ofMachines = ['boot-timeout', 'launch-retries', 'launch-timeout', 'rate', 
 export function remarkMetastatic(provider: NodepoolProvider, path: Path): readonly Problem[] {
   return ofMachines
     .filter((key) => provider[key] !== undefined)
-    .map((key) => leftOut([...path, key], 'The settings of the provider of the machines count.'));
+    .map((key) => leftOut([...path, key], 'The settings of the provider of the machines apply.'));
 }
 
 /**
- * Nodes that share machines: each provider pool that serves the backing label serves the label too, with slots. So
- * both count for the same limits. Call it when all other providers are imported.
+ * Nodes that share machines: each provider pool that serves the backing label serves the label too, with slots, so both
+ * count against the same limits. Call it after all other providers are imported.
  */
 export function importMetastaticPool(taking: Taking, pool: NodepoolPool, path: Path): readonly Problem[] {
   const remarks: Problem[] = [...remarkPool(pool, path)];
@@ -35,9 +35,7 @@ export function importMetastaticPool(taking: Taking, pool: NodepoolPool, path: P
 function importOffer(taking: Taking, offer: NodepoolOffer, at: Path): readonly Problem[] {
   const { name, 'backing-label': backing = '' } = offer;
   if (!taking.declares(name))
-    return [
-      warningAt([...at, 'name'], `label ${name} is not declared, or switched off, and is left out here`),
-    ];
+    return [warningAt([...at, 'name'], `label ${name} is not declared, or is disabled, and is omitted here`)];
   const serving = Object.entries(taking.pools).flatMap(([providerPool, { provider, labels }]) => {
     const backed = isPlainObject(labels) ? labels[taking.nameOf(backing)] : undefined;
     return isPlainObject(backed) && typeof provider === 'string'
@@ -50,8 +48,8 @@ function importOffer(taking: Taking, offer: NodepoolOffer, at: Path): readonly P
       remarks.push(
         warningAt(
           [...at, 'backing-label'],
-          `${backing} has existing machines, and label ${name} is left out for them`,
-          `Give them slots: ${slotsOf(offer)} in the account ${provider}, and its provider pool the label.`,
+          `${backing} has existing machines, for which label ${name} is omitted`,
+          `Set slots: ${slotsOf(offer)} for them in the account ${provider}, and add the label to its provider pool.`,
         ),
       );
       continue;
@@ -66,8 +64,8 @@ function importOffer(taking: Taking, offer: NodepoolOffer, at: Path): readonly P
     : [
         warningAt(
           [...at, 'backing-label'],
-          `${backing === '' ? 'is missing' : `no provider that is taken over serves ${backing}`}, and label ${name} is left out here`,
-          `Write a provider pool with slots: ${slotsOf(offer)} for it.`,
+          `${backing === '' ? 'is missing' : `no imported provider serves ${backing}`}, so label ${name} is omitted here`,
+          `Add a provider pool with slots: ${slotsOf(offer)} for it.`,
         ),
       ];
 }
@@ -92,17 +90,18 @@ function remarkTimes(offer: NodepoolOffer, at: Path): readonly Problem[] {
     : [
         leftOut(
           [...at, 'min-retention-time'],
-          `A machine stays for minRetention after its last node (${grace} s); give a longer one.`,
+          `A machine is kept for minRetention (${grace} s) after its last node; increase it if required.`,
         ),
       ];
 }
 
 function remarkPool(pool: NodepoolPool, path: Path): readonly Problem[] {
   const instead = {
-    'max-servers': 'Limits of provider pools count machines. Limit nodes by tenants, or machines by limits.',
-    'max-cores': 'The limits of the provider pools of the machines count.',
-    'max-ram': 'The limits of the provider pools of the machines count.',
-    priority: 'The priority of the provider pools of the machines counts.',
+    'max-servers':
+      'Limits of provider pools count machines. Limit nodes with tenants, or machines with limits.',
+    'max-cores': 'The limits of the provider pools of the machines apply.',
+    'max-ram': 'The limits of the provider pools of the machines apply.',
+    priority: 'The priority of the provider pools of the machines applies.',
     'node-attributes': 'Nodes have the attributes of the provider pools of their machines; add them there.',
   } as const;
   return (Object.keys(instead) as (keyof typeof instead)[])

@@ -1,8 +1,7 @@
 import { warningAt, type Path, type Problem } from '../problem.js';
 
 /**
- * Gives names of Nodepool's, which may be any text, names of ours; the same name always the same one, and no
- * two the same.
+ * Maps names of Nodepool, which may be any text, to unique valid names. The same name always maps to the same result.
  */
 export class Names {
   readonly #longest: number;
@@ -30,14 +29,14 @@ export class Names {
     return chosen;
   }
 
-  /** The same for one more thing of that name. */
+  /** The same for another object of that name. */
   another(name: string): string {
     let wanted = name;
     for (let number = 2; this.#given.has(wanted); number += 1) wanted = `${name} ${number}`;
     return this.of(wanted);
   }
 
-  /** What is to be said of the name, where it became another one. */
+  /** A warning if the name was changed. */
   remark(name: string, path: Path): readonly Problem[] {
     const given = this.of(name);
     return given === name
@@ -45,8 +44,8 @@ export class Names {
       : [
           warningAt(
             path,
-            `"${name}" is called ${given} here`,
-            'Names are of lower-case letters, digits and hyphens.',
+            `"${name}" is renamed ${given}`,
+            'Names consist of lower-case letters, digits and hyphens.',
           ),
         ];
   }

@@ -2,7 +2,7 @@ import { warningAt, type Path, type Problem } from '../problem.js';
 import type { Taking } from './taking.js';
 import type { NodepoolProvider } from './written.js';
 
-/** The limits of the account: written to it if it is made here, else named. */
+/** The limits of the account: set if the account is imported, otherwise reported. */
 export function importPace(
   taking: Taking,
   provider: NodepoolProvider,
@@ -25,7 +25,7 @@ export function importPace(
       ? [
           warningAt(
             [...path, 'rate'],
-            'is a limit of the account, for CREATE and DELETE alone',
+            'is a limit of the account, for CREATE and DELETE only',
             `${say}: ${place}.ratePerSecond: ${limits.ratePerSecond}.`,
           ),
         ]
@@ -43,7 +43,7 @@ export function importPace(
       ? [
           warningAt(
             [...path, 'max-concurrency'],
-            'switches the provider off, which an account cannot',
+            'disables the provider, which an account does not support',
             'Set limits: {nodes: 0} in its provider pools.',
           ),
         ]

@@ -8,7 +8,7 @@ import type { NodepoolPool, NodepoolProvider } from './written.js';
 const defaults = { launchTimeout: 3_600, bootTimeout: 60, launchRetries: 3 } as const;
 
 /**
- * A provider pool of the simulated cloud; machines of the account `simulated` take the place of its servers.
+ * A provider pool of the simulated cloud; machines of the account `simulated` replace its servers.
  */
 export function importSimulatedPool(
   taking: Taking,
@@ -26,7 +26,7 @@ export function importSimulatedPool(
       remarks.push(
         warningAt(
           [...at, 'name'],
-          `label ${offer.name} is not declared, or switched off, and is left out here`,
+          `label ${offer.name} is not declared, or is disabled, and is omitted here`,
         ),
       );
       continue;
@@ -40,16 +40,16 @@ export function importSimulatedPool(
       remarks.push(
         warningAt(
           at,
-          `${asked.join(' with ')} became hardware small with image host`,
-          'Write hardware and image of your account.',
+          `${asked.join(' with ')} is imported as hardware small with image host`,
+          'Set hardware and image of your account.',
         ),
       );
     if (pool['max-cores'] !== undefined)
       remarks.push(
         warningAt(
           at,
-          'does not say how many cores a machine has, which the limit of the pool counts',
-          'Give cores under uses.',
+          'does not specify the cores of a machine, which the pool limits',
+          'Set cores under uses.',
         ),
       );
     const memory = offer['min-ram'];
@@ -57,8 +57,8 @@ export function importSimulatedPool(
       remarks.push(
         warningAt(
           at,
-          'does not say how much memory a machine has, which the limit of the pool counts',
-          'Give memory under uses.',
+          'does not specify the memory of a machine, which the pool limits',
+          'Set memory under uses.',
         ),
       );
     labels[taking.serve(offer.name)] = {
@@ -81,7 +81,7 @@ export function importSimulatedPool(
   return remarks;
 }
 
-/** How long a machine may take, in seconds, and how many may fail. */
+/** Timeout of a machine, in seconds, and the number of machines that may fail. */
 export function timesOf({
   'launch-timeout': launch = defaults.launchTimeout,
   'boot-timeout': boot = defaults.bootTimeout,
@@ -93,7 +93,7 @@ export function timesOf({
   };
 }
 
-/** None and less than none switches a pool off. */
+/** Zero and negative limits disable a pool. */
 export function limitsOf(limits: {
   readonly 'max-servers'?: number | undefined;
   readonly 'max-cores'?: number | undefined;

@@ -9,8 +9,7 @@ const defaultUser = 'zuul';
 const hostKey = /^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( .*)?$/;
 
 /**
- * A provider pool of machines that exist, with an account for them. Machines with the same labels are alike,
- * so each such set is one.
+ * A provider pool of existing machines, with an account for them: one for each set of machines with the same labels.
  */
 export function importStaticPool(
   taking: Taking,
@@ -35,7 +34,7 @@ export function importStaticPool(
         remarks.push(
           warningAt(
             [...at, 'labels'],
-            `names label ${label}, which is not declared, or switched off, and is left out there`,
+            `names label ${label}, which is not declared, or is disabled, and is omitted there`,
           ),
         );
     if (labels.length === 0) continue;
@@ -64,8 +63,8 @@ export function importStaticPool(
     remarks.push(
       warningAt(
         path,
-        'does not say how one logs in, as Zuul knows that',
-        'Give the accounts in heddle.yaml keyFile, agent, or a password for each machine.',
+        'has no login settings, which are part of Zuul',
+        'Set keyFile, agent, or a password for each machine in the accounts in heddle.yaml.',
       ),
     );
   return remarks;
@@ -84,7 +83,7 @@ function remarkMachine(machine: NodepoolMachine, path: Path): readonly Problem[]
     return [
       warningAt(
         path,
-        `is reached by ${machine['connection-type']} and is left out`,
+        `is reached by ${machine['connection-type']} and is omitted`,
         'Nodes are reached by SSH.',
       ),
     ];
@@ -94,7 +93,7 @@ function remarkMachine(machine: NodepoolMachine, path: Path): readonly Problem[]
       ? [
           leftOut(
             [...path, 'host-key-checking'],
-            'Host keys are always checked: pinned at the first contact if they are not given.',
+            'Host keys are always checked: unknown keys are pinned on first contact.',
           ),
         ]
       : []),
@@ -103,7 +102,7 @@ function remarkMachine(machine: NodepoolMachine, path: Path): readonly Problem[]
       : [
           warningAt(
             [...path, 'host-key'],
-            'is no host key and is left out',
+            'is not a valid host key and is omitted',
             'Write it as ssh-keyscan prints it, without the host: "ssh-ed25519 AAAA…".',
           ),
         ]),

@@ -13,16 +13,16 @@ export interface Taking {
   readonly providerPools: Names;
   /** Accounts of clouds, by the names of Nodepool's providers. */
   readonly providerAccounts: Names;
-  /** Whether nodes of the label are made at all. */
+  /** Whether the label is declared and enabled. */
   declares(label: string): boolean;
-  /** Our name of a label. */
+  /** Heddle's name of a label. */
   nameOf(label: string): string;
-  /** The same of one that is served. */
+  /** The same, and records that the label is served. */
   serve(label: string): string;
-  /** Whether the file says how the diskimage is built. */
+  /** Whether the file declares the diskimage. */
   declaresImage(diskimage: string): boolean;
-  /** Who logs in to machines of a diskimage, where the file says so. */
+  /** The login user of machines of a diskimage, if the file specifies it. */
   userOf(diskimage: string): string | undefined;
-  /** Our name of the image that becomes of a diskimage. */
+  /** Heddle's name of the image of a diskimage. */
   useImage(diskimage: string, use: ImageUse): string;
 }

@@ -1,8 +1,8 @@
 import { warningAt, type Problem } from '../problem.js';
 
 /**
- * Replaces `%(NODEPOOL_X)` in the text of a file, as Nodepool does before it reads the YAML. Variables without a
- * value stay, and are reported with their places.
+ * Replaces `%(NODEPOOL_X)` in the text of a file, as Nodepool does before it reads the YAML. Keeps variables without a
+ * value, and reports them with their places.
  */
 export function replaceVariables(
   text: string,
@@ -16,7 +16,7 @@ export function replaceVariables(
     remarks.push({
       ...warningAt(
         [],
-        `${whole} has no value in the environment, and is taken as it stands`,
+        `${whole} has no value in the environment, and is kept unchanged`,
         name.startsWith('NODEPOOL_')
           ? `Set ${name} and import again.`
           : 'Only variables that begin with NODEPOOL_ are replaced.',

@@ -5,10 +5,10 @@ const number = z.union([
   z.number(),
   z
     .string()
-    .regex(/^-?\d+(\.\d+)?$/, { error: 'A number.' })
+    .regex(/^-?\d+(\.\d+)?$/, { error: 'Must be a number.' })
     .transform(Number),
 ]);
-const name = z.union([z.string().min(1), z.number().transform(String)], { error: 'A name.' });
+const name = z.union([z.string().min(1), z.number().transform(String)], { error: 'must be a name' });
 const free = z.record(z.string(), z.unknown());
 
 const labelSchema = z.looseObject({
@@ -39,7 +39,7 @@ const offerKeys = z.looseObject({
 const names = z.array(name).nullish();
 const boolean = z.boolean().optional();
 
-/** Of the drivers openstack and aws. */
+/** For the drivers openstack and aws. */
 const offerSchema = offerKeys.extend({
   networks: names,
   'key-name': name.optional(),
@@ -51,7 +51,7 @@ const offerSchema = offerKeys.extend({
   fleet: z.looseObject({ 'instance-types': z.array(name).min(1) }).optional(),
   'use-spot': boolean,
   'iam-instance-profile': z.looseObject({ name: name.optional(), arn: name.optional() }).optional(),
-  // Of the driver metastatic.
+  // For the driver metastatic.
   'backing-label': name.optional(),
   'max-parallel-jobs': number.optional(),
   'grace-time': number.optional(),
@@ -162,7 +162,7 @@ export type NodepoolMachine = NonNullable<NodepoolPool['nodes']>[number];
 export type NodepoolOffer = NonNullable<NodepoolPool['labels']>[number];
 export type Diskimage = NonNullable<NodepoolFile['diskimages']>[number];
 
-/** Keys that the import reads, by where they stand. */
+/** Keys that the import reads, by part of the file. */
 export const readKeys = {
   file: Object.keys(nodepoolSchema.shape),
   label: Object.keys(labelSchema.shape),
@@ -179,7 +179,7 @@ export type NodepoolPart = keyof typeof readKeys;
 
 export type CloudDriver = 'openstack' | 'aws';
 
-/** Further keys that are read for a driver. */
+/** Additional keys that the import reads for a driver. */
 export const readForDriver: Readonly<
   Record<CloudDriver | 'metastatic', Readonly<Partial<Record<NodepoolPart, readonly string[]>>>>
 > = {

@@ -31,7 +31,7 @@ const errorReportSchema = z
       ])
       .describe('docs/cli.md lists the exit codes.'),
     message: z.string(),
-    next: z.string().optional().describe('The command that helps.'),
+    next: z.string().optional().describe('The command to run next.'),
   })
   .meta({ id: 'error' });
 
@@ -48,11 +48,11 @@ const listSchema = z.object({
   workers: z
     .array(z.object({ worker: z.string(), build: z.string().optional() }))
     .optional()
-    .describe('Living workers but builders; absent if the server does not show them.'),
+    .describe('Live workers, without builders; absent if the server does not list them.'),
   unattendedSites: z
     .array(z.string())
     .optional()
-    .describe('Sites of heddle.yaml that no worker serves; absent if the server does not show workers.'),
+    .describe('Sites of heddle.yaml that no worker serves; absent if the server does not list workers.'),
 });
 
 const validateSchema = z.object({
@@ -89,7 +89,7 @@ const outputSchema = z
   .object({ cluster: z.string(), output: z.string(), value: json })
   .describe('With KEY; also for a secret.');
 
-/** What the commands write with --json, by the name of the published schema; several where it varies. */
+/** Documents that commands write with --json, by the name of the published schema; several if the document varies. */
 const documents = {
   error: [z.object({})],
   history: [historySchema],
@@ -124,7 +124,7 @@ export function documentSchemas(): readonly (readonly [name: string, schema: z.Z
 function inEnvelope(document: z.ZodObject, error: z.ZodType): z.ZodObject {
   const version = z
     .literal(outputVersion)
-    .describe('Within a version, members and values are only added. Ignore what you do not know.');
+    .describe('Within a version, members and values are only added. Ignore unknown ones.');
   return z
     .object({ schemaVersion: version, ...document.shape, error })
     .meta({ ...z.globalRegistry.get(document) });

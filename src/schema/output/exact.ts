@@ -14,7 +14,7 @@ export function exactly<Value>() {
   ): Schema => schema as Schema;
 }
 
-/** An object whose members are no part of the promise: they belong to plugins, or to Heddle itself. */
+/** An object whose members are not part of the stable output: they belong to plugins, or to Heddle itself. */
 export function opaque<Value>(description: string): z.ZodType<Value> {
   return z.record(z.string(), z.unknown()).describe(description) as z.ZodType<unknown> as z.ZodType<Value>;
 }

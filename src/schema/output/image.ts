@@ -8,7 +8,7 @@ const uploadSchema = z.object({
   type: z.string(),
   site: z.string(),
   state: z.enum(uploadStates),
-  image: z.string().optional().describe("The provider's id of it."),
+  image: z.string().optional().describe("The provider's ID of the image."),
   why: z.string().optional(),
 });
 
@@ -42,7 +42,7 @@ const imageSchema = exactly<ImageView>()(
       name: z.string(),
       uid: z.string(),
       source: z.string().optional(),
-      keep: count.optional().describe('How many builds are kept.'),
+      keep: count.optional().describe('Number of builds to keep.'),
       rebuildAge: z.number().optional().describe('Seconds.'),
       newest: count.optional().describe('The build that is offered.'),
       builds: z.array(buildSchema),
@@ -50,23 +50,23 @@ const imageSchema = exactly<ImageView>()(
       pausedUploads: z
         .record(z.string(), z.object({ by: z.string(), at: moment }))
         .optional()
-        .describe('Provider accounts that nothing is uploaded to.'),
+        .describe('Provider accounts to which uploads are paused.'),
       request: z
         .object({ by: z.string(), at: moment, failed: count, notBefore: millisecond.optional() })
         .optional()
-        .describe('A build that is wanted.'),
+        .describe('A requested build.'),
       leaving: z.object({ by: z.string(), at: moment }).optional().describe('The image is being deleted.'),
       exported: z
         .object({ id: z.string(), by: z.string(), at: millisecond })
         .optional()
-        .describe('Its builds belong to wherever it was restored.'),
+        .describe('The image was exported: its builds belong to the image that restores them.'),
       restored: z
         .object({ from: z.string(), at: millisecond })
         .optional()
         .describe('The export that it was restored from.'),
       machines: texts.describe('Machines of builds.'),
-      pools: texts.optional().describe('Pools that make nodes from it.'),
-      doing: z.string().describe('What it does, in words.'),
+      pools: texts.optional().describe('Pools that create nodes from it.'),
+      doing: z.string().describe('Current activity, as text.'),
     })
     .meta({ id: 'image' }),
 );
@@ -75,8 +75,12 @@ const named = z.object({ name: z.string() });
 
 export const imageDocuments = {
   builder: [
-    z.object({ builder: z.object({ pid: count, site: z.string(), log: z.string() }) }).describe('Of start.'),
-    z.object({ builder: z.object({ pid: count }).nullable() }).describe('Of stop; null if none ran.'),
+    z
+      .object({ builder: z.object({ pid: count, site: z.string(), log: z.string() }) })
+      .describe('Result of start.'),
+    z
+      .object({ builder: z.object({ pid: count }).nullable() })
+      .describe('Result of stop; null if none was running.'),
   ],
   image: [z.object({ image: imageSchema })],
   'image-apply': [
@@ -85,23 +89,23 @@ export const imageDocuments = {
         name: z.string(),
         uid: z.string(),
         unchanged: z.boolean(),
-        withdrawn: texts.describe('Accounts taken out of uploads, whose uploads are being deleted.'),
+        withdrawn: texts.describe('Accounts removed from uploads, whose uploads are being deleted.'),
       }),
     }),
   ],
   'image-build': [
-    z.object({ image: named, build: z.object(buildMembers) }).describe('The end of the build.'),
+    z.object({ image: named, build: z.object(buildMembers) }).describe('The completed build.'),
     z.object({ image: named, build: z.object({ number: count }) }).describe('With --no-wait.'),
   ],
   'image-upload': [
     z
       .object({ image: named, build: count, uploads: z.array(uploadSchema) })
-      .describe('The newest build, and how its uploads ended.'),
+      .describe('The newest build, and the results of its uploads.'),
   ],
   'image-export': [
     z.object({
       image: named,
-      id: z.string().describe('Of the export.'),
+      id: z.string().describe('ID of the export.'),
       builds: count,
       records: z.string().describe('Encrypted.'),
     }),
@@ -110,13 +114,13 @@ export const imageDocuments = {
   'image-restore': [
     z.object({
       image: named,
-      id: z.string().describe('Of the export.'),
+      id: z.string().describe('ID of the export.'),
       builds: count,
-      unchanged: z.boolean().describe('It had been restored from this export before.'),
+      unchanged: z.boolean().describe('Whether it was already restored from this export.'),
     }),
   ],
-  'image-change': [z.object({ image: named, said: z.string().describe('What happens, in words.') })],
+  'image-change': [z.object({ image: named, said: z.string().describe('Description of the change.') })],
   images: [
-    z.object({ images: z.array(imageSchema), silent: texts.describe('Names of those that do not answer.') }),
+    z.object({ images: z.array(imageSchema), silent: texts.describe('Names of images that do not answer.') }),
   ],
 };

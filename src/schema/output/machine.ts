@@ -27,8 +27,8 @@ const driftSchema = exactly<Drift>()(
     expected: z.string(),
     found: z.string(),
     since: moment,
-    seen: count.describe('Equal readings in a row; the drift counts from the second.'),
-    tries: count.describe('Corrections that did not help.'),
+    seen: count.describe('Consecutive equal observations; drift is reported from the second on.'),
+    tries: count.describe('Failed corrections.'),
   }),
 );
 
@@ -51,11 +51,14 @@ const hardwareSchema = exactly<HardwareReading>()(
     interfaces: z
       .array(z.object({ name: z.string(), mac: z.string().optional(), mbps: z.number().optional() }))
       .optional(),
-    parts: z.array(z.object(part)).optional().describe('Such as memory modules and power supplies.'),
+    parts: z
+      .array(z.object(part))
+      .optional()
+      .describe('Other components, such as memory modules and power supplies.'),
     sensors: z
       .array(z.object({ name: z.string(), reading: z.string(), status: z.string() }))
       .optional()
-      .describe('Readings in the words of the controller, at that time.'),
+      .describe('Sensor readings at that time, as the controller reports them.'),
   }),
 );
 
@@ -69,7 +72,7 @@ const erasureSchema = exactly<Erasure>()(
           method: z.enum(eraseMethods),
           bytes: count,
           samples: count.describe('Blocks that were read before and after, spread over the disk.'),
-          zeros: count.describe('Those that read as zeros afterwards; the others have changed.'),
+          zeros: count.describe('Blocks that were zero afterwards; the others have changed.'),
           sha256: z.string().describe('Digest of the digests of these blocks, one hexadecimal line each.'),
         }),
       ),
@@ -88,13 +91,15 @@ const operationSchema = exactly<MachineOperation>()(
       answer: z
         .enum(['done', 'not done', 'unknown'])
         .optional()
-        .describe('Of an operation that ended: whether what was asked is so.'),
+        .describe('For a completed operation: whether the requested state was reached.'),
       startedAt: moment,
       endedAt: moment.optional(),
       step: z
         .object({ step: z.string(), number: count, of: count, since: moment, leftMs: z.number() })
         .optional(),
-      result: opaque<OperationResult>('Status, power, image, size or record, by the operation.').optional(),
+      result: opaque<OperationResult>(
+        'Status, power, image, size or record, depending on the operation.',
+      ).optional(),
       failure: failureSchema.optional(),
       notes: texts,
     })
@@ -111,22 +116,22 @@ const machineSchema = exactly<MachineView>()(
       provider: z.string(),
       type: z.string().optional().describe('The provisioning system: the type of the provider.'),
       site: z.string().optional(),
-      system: z.string().nullable().describe('The automator of its system.'),
-      can: texts.describe('Actions that it supports.'),
+      system: z.string().nullable().describe('The automator of its operating system.'),
+      can: texts.describe('Supported actions.'),
       address: z.string().optional(),
       providerid: z.string().optional(),
-      power: power.optional().describe('By the last command that was done, or the last reading since.'),
+      power: power.optional().describe('According to the last completed command, or a later observation.'),
       image: z.object({ ...imageRef.shape, since: moment }).optional(),
-      half: imageRef.optional().describe('A load of this image began, and its success is unknown.'),
+      half: imageRef.optional().describe('A load of this image started, and its result is unknown.'),
       defaultImage: imageRef,
       user: z.string().optional(),
       holder: z.object({ reservation: z.string(), user: z.string(), until: moment }).optional(),
-      hardware: hardwareSchema.optional().describe('As its controller described it last.'),
-      erasure: erasureSchema.optional().describe('The last time that its disks were erased, with the proof.'),
+      hardware: hardwareSchema.optional().describe('As last reported by its controller.'),
+      erasure: erasureSchema.optional().describe('The last erasure of its disks, with evidence.'),
       unerased: z
         .literal(true)
         .optional()
-        .describe('A user was in it, and its disks have not been erased since.'),
+        .describe('A user had access, and its disks have not been erased since.'),
       drift: z.array(driftSchema),
       checkedAt: moment.optional(),
       correct: z.array(driftKind).describe('Drift that is corrected automatically.'),
@@ -140,7 +145,7 @@ const machineSchema = exactly<MachineView>()(
     .meta({ id: 'machine' }),
 );
 
-const silent = texts.describe('Names of those that do not answer.');
+const silent = texts.describe('Names of machines that do not answer.');
 
 export const machineDocuments = {
   computers: [
@@ -166,9 +171,11 @@ export const machineDocuments = {
     }),
   ],
   machine: [z.object({ machine: machineSchema, troubles: z.array(troubleSchema) })],
-  'machine-confirm-ended': [z.object({ machine: z.string(), what: z.string().describe('The program.') })],
+  'machine-confirm-ended': [
+    z.object({ machine: z.string(), what: z.string().describe('The program that was ended.') }),
+  ],
   'machine-operation': [
-    z.object({ machine: machineSchema, operation: operationSchema }).describe('The end of the operation.'),
+    z.object({ machine: machineSchema, operation: operationSchema }).describe('The completed operation.'),
     z.object({ machine: z.string(), operation: z.object({ id: z.string() }) }).describe('With --no-wait.'),
   ],
   'machine-operations': [
@@ -179,18 +186,18 @@ export const machineDocuments = {
             machine: z.string(),
             result: z
               .enum(['accepted', 'refused', 'unchanged', 'done', 'failed', 'cancelled'])
-              .describe('unchanged: it is registered already, or has nothing to cancel.'),
-            state: z.string().optional().describe('Of the machine, for people.'),
+              .describe('unchanged: it is already registered, or has nothing to cancel.'),
+            state: z.string().optional().describe('State of the machine, as text.'),
             power: z.enum(['on', 'off', 'unknown']).optional(),
             status: z
               .enum(['READY', 'POST_LOAD', 'RELOAD', 'UNKNOWN'])
               .optional()
-              .describe('Of its image, from status.'),
+              .describe('State of its image, from status.'),
             why: z.string().optional(),
           }),
         ),
       })
-      .describe('Of a pattern of machines, or a file.'),
+      .describe('For a pattern of machines, or a file.'),
   ],
   machines: [z.object({ machines: z.array(machineSchema), silent })],
 };

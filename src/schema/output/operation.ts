@@ -23,8 +23,8 @@ const taskMembers = {
   ...failureMembers,
   taskId: z.string(),
   exitCode: count.optional(),
-  stdout: z.string().optional().describe('Its end.'),
-  stderr: z.string().optional().describe('Its end.'),
+  stdout: z.string().optional().describe('The last part.'),
+  stderr: z.string().optional().describe('The last part.'),
   log: z.string().optional().describe('Name of the log of the task.'),
 };
 
@@ -33,7 +33,7 @@ export const failureSchema = exactly<FailureRecord>()(z.object(taskMembers).meta
 const operationFailureSchema = z.object({
   nodeId: z.string(),
   ...failureMembers,
-  tolerated: z.literal(true).optional().describe('The operation went on without the node.'),
+  tolerated: z.literal(true).optional().describe('The operation continued without the node.'),
 });
 
 export const operationSchema = exactly<Operation>()(
@@ -42,10 +42,12 @@ export const operationSchema = exactly<Operation>()(
       id: z.string().describe('Counts from 1 in each cluster.'),
       kind: z.enum(operationKinds),
       intent: opaque<Intent>('The request as Heddle stores it; may change in any release.'),
-      what: z.string().describe('The request in words.'),
+      what: z.string().describe('The request, as text.'),
       state: z
         .enum(['queued', 'running', 'held', 'done', 'failed', 'cancelled', 'rejected', 'superseded'])
-        .describe('held: a person decides. rejected: it could not be planned; nothing was done.'),
+        .describe(
+          'held: waits for a decision of a user. rejected: it could not be planned; nothing was done.',
+        ),
       by: z.string().describe('Who requested it.'),
       requestedAt: moment,
       startedAt: moment.optional(),
@@ -53,7 +55,7 @@ export const operationSchema = exactly<Operation>()(
       reason: z
         .string()
         .optional()
-        .describe('Why it is held, failed, cancelled, rejected or superseded, in words.'),
+        .describe('Why it is held, failed, cancelled, rejected or superseded, as text.'),
       paused: z.object({ by: z.string(), at: moment }).optional(),
       tasks: z.object({ total: count, done: count, failed: count }),
       failures: z.array(operationFailureSchema).optional().describe('The first ones.'),
@@ -61,14 +63,14 @@ export const operationSchema = exactly<Operation>()(
         .object({
           count,
           nodes: texts.describe('The first ones.'),
-          groups: z.record(z.string(), count).describe('How many by group.'),
-          services: z.record(z.string(), count).describe('How many by the service that failed.'),
+          groups: z.record(z.string(), count).describe('Number of nodes by group.'),
+          services: z.record(z.string(), count).describe('Number of nodes by the service that failed.'),
         })
         .optional()
-        .describe('Nodes that it went on without.'),
-      repairs: count.optional().describe('How often it replaced lost machines.'),
-      abandoned: texts.optional().describe('Machines that were given up undeleted.'),
-      left: count.optional().describe('Tasks of the spec that a limited apply left.'),
+        .describe('Nodes without which it continued.'),
+      repairs: count.optional().describe('Number of times that it replaced lost machines.'),
+      abandoned: texts.optional().describe('Machines that were abandoned without deletion.'),
+      left: count.optional().describe('Tasks of the spec that a limited apply skipped.'),
       followsOutput: z.literal(true).optional().describe('It follows a changed output of another cluster.'),
       unchanged: z.literal(true).optional().describe('There was nothing to do.'),
     })
@@ -79,7 +81,7 @@ export const clusterMembers = { cluster: z.string(), clusterUid: z.string() };
 const unchanged = z
   .literal(true)
   .optional()
-  .describe('The cluster is so already, or an operation under way brings it there.');
+  .describe('The cluster already matches the request, or a running operation will make it match.');
 
 export const historySchema = z.object({
   ...clusterMembers,
@@ -92,7 +94,7 @@ export const acceptedSchema = z
 
 export const pausedSchema = z
   .object({ ...clusterMembers, operation: z.object({ id: z.string() }), paused: z.literal(true) })
-  .describe('Of pause.');
+  .describe('Result of pause.');
 
 export const endedSchema = z
   .object({
@@ -104,11 +106,11 @@ export const endedSchema = z
       .optional()
       .describe('Present if the operation did not succeed.'),
   })
-  .describe('The end of the operation, or its hold.');
+  .describe('The completed or held operation.');
 
 export const keptSchema = z
   .object({ cluster: z.string(), kept: z.literal(true) })
-  .describe('A delete without a worker: the next worker carries it out.');
+  .describe('A delete while no worker runs: the next worker executes it.');
 
 export type HistoryDocument = DeepReadonly<z.output<typeof historySchema>>;
 export type AcceptedDocument = DeepReadonly<z.output<typeof acceptedSchema>>;

@@ -14,7 +14,7 @@ const taskSchema = z.object({
   nodes: texts,
   action: z.enum(actions),
   service: z.string().optional(),
-  reason: z.string().optional().describe('Why it is repeated, in words.'),
+  reason: z.string().optional().describe('Why it is repeated, as text.'),
   after: texts.optional().describe('Gates that it waits for.'),
   batchSlot: z.string().optional().describe('The batch of a rolling operation that it belongs to.'),
 });
@@ -37,10 +37,10 @@ const specChangeSchema = exactly<SpecChange>()(
 
 export const planSchema = z.object({
   cluster: z.string(),
-  what: z.string().describe('The operation in words.'),
+  what: z.string().describe('The operation, as text.'),
   changes: z.boolean().describe('Whether there is anything to do.'),
   warnings: texts,
-  left: count.optional().describe('Tasks of the spec that a limited apply leaves.'),
+  left: count.optional().describe('Tasks of the spec that a limited apply skips.'),
   counts: z
     .object({
       create: count.optional(),
@@ -54,14 +54,14 @@ export const planSchema = z.object({
   drift: z.array(z.object({ nodes: texts, seen: driftSchema, then: z.string() })),
   lostDisks: texts.describe('Nodes whose machines are deleted.'),
   stopped: texts.describe('Services that a user stopped.'),
-  notes: texts.describe('What the plan leaves alone, and why.'),
+  notes: texts.describe('What the plan does not change, and why.'),
   specChanges: z.array(specChangeSchema),
   layout: z.record(z.string(), layoutSchema).describe('Groups of nodes after the operation.'),
   tasks: z.array(taskSchema),
   edges: z
     .array(z.object({ from: z.string(), to: z.string(), gate: z.string().optional() }))
     .describe('Task `to` waits for task `from`: on the same node, or, with a gate, on all nodes.'),
-  later: z.array(taskSchema).describe('Tasks that are planned once more after the others.'),
+  later: z.array(taskSchema).describe('Tasks that are planned again after the others.'),
   plan: opaque<object>('The plan as Heddle stores it; may change in any release.'),
   current: opaque<object>('The cluster as the planner sees it; may change in any release.'),
 });

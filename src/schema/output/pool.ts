@@ -9,7 +9,9 @@ import type { TenantWaiting } from '../../model/pool/view-waiting.js';
 import { count, exactly, millisecond, moment, opaque, texts } from './exact.js';
 
 const amounts = exactly<Amounts>()(
-  z.record(z.string(), z.number()).describe('nodes, cores, memory in MiB, or what else a provider counts.'),
+  z
+    .record(z.string(), z.number())
+    .describe('Quantities by name: nodes, cores, memory in MiB, or others that a provider counts.'),
 );
 const nodeState = z.enum(poolNodeStates);
 const anything = (description: string): z.ZodType<JsonObject> => opaque<JsonObject>(description);
@@ -24,7 +26,7 @@ const nodeCounts = z
     failed: count.optional(),
     deleting: count.optional(),
   })
-  .describe('How many by state.');
+  .describe('Number of nodes by state.');
 
 const servedImageSchema = z.object({
   name: z.string(),
@@ -42,7 +44,7 @@ const viewSchema = z.object({
       onReturn: z.string(),
       nodes: nodeCounts,
       lacks: z.string().optional().describe('Why fewer nodes are ready than minReady.'),
-      waiting: count.describe('Requests that wait.'),
+      waiting: count.describe('Number of waiting requests.'),
       servedBy: z.array(
         z.object({
           providerPool: z.string(),
@@ -62,16 +64,16 @@ const viewSchema = z.object({
       limits: amounts,
       used: amounts,
       quota: amounts.optional(),
-      paused: z.string().optional().describe('Why no node is created there now.'),
+      paused: z.string().optional().describe('Why no nodes are created there at present.'),
     }),
   ),
   tenants: z.record(z.string(), z.object({ limits: amounts, used: amounts })),
-  requests: z.record(z.enum(requestStates), count).describe('How many by state.'),
+  requests: z.record(z.enum(requestStates), count).describe('Number of requests by state.'),
   leaving: z.object({ by: z.string(), at: millisecond }).optional().describe('The pool is being deleted.'),
   exported: z
     .object({ id: z.string(), by: z.string(), at: millisecond })
     .optional()
-    .describe('Its nodes belong to wherever it was restored.'),
+    .describe('The pool was exported: its nodes belong to the pool that restores them.'),
   restored: z
     .object({ from: z.string(), at: millisecond })
     .optional()
@@ -95,7 +97,7 @@ const nodeMembers = {
   why: z.string().optional(),
   backing: z.string().optional().describe('The node whose machine it is a slot of.'),
   slots: count.optional(),
-  handedOut: count.describe('How often it was allocated.'),
+  handedOut: count.describe('Number of allocations.'),
   image: z.string().optional(),
   replaced: z.enum(['superseded', 'withdrawn']).optional().describe('There is another version of its image.'),
 };
@@ -108,7 +110,7 @@ const grantedNodeSchema = exactly<GrantedNode>()(
     hostname: z.string(),
     payload: anything('How to reach it; secrets only with --credentials.'),
     providerPool: z.string().optional(),
-    attributes: anything("Of the provider pool's configuration."),
+    attributes: anything('Attributes of the provider pool.'),
     lost: z.literal(true).optional().describe('The request no longer has it.'),
   }),
 );
@@ -120,11 +122,11 @@ const requestMembers = {
   requester: z.string(),
   priority: z.number().optional(),
   tenant: z.string().optional(),
-  attributes: anything('Of the requester.').optional(),
+  attributes: anything('Attributes that the requester set.').optional(),
   tags: z.record(z.string(), z.string()).optional(),
   providerPool: z.string().optional(),
   nodes: z.array(grantedNodeSchema).optional().describe('Once it is fulfilled, in the order of the labels.'),
-  making: texts.optional().describe('Nodes that are being made for it.'),
+  making: texts.optional().describe('Nodes that are being created for it.'),
   declined: z.record(z.string(), z.string()).optional().describe('Why each provider pool cannot serve it.'),
   waits: z.string().optional(),
   lastFailure: z.string().optional().describe('The last failure of a machine for it, while it waits.'),
@@ -137,13 +139,13 @@ const requestSchema = exactly<RequestView>()(z.object(requestMembers).meta({ id:
 
 const waitingSchema = exactly<TenantWaiting>()(
   z.object({
-    tenant: z.string().optional().describe('Absent: requests without a tenant.'),
+    tenant: z.string().optional().describe('Absent for requests without a tenant.'),
     waiting: count,
-    oldest: millisecond.describe('When its oldest waiting request was made.'),
+    oldest: millisecond.describe('When its oldest waiting request was created.'),
     nodes: count.describe('In use, or being created for its requests.'),
     weight: z.number(),
-    share: z.number().describe('Its part of all nodes with a request, from 0 to 1.'),
-    fairShare: z.number().describe('The part that its weight entitles it to.'),
+    share: z.number().describe('Its share of all nodes with a request, from 0 to 1.'),
+    fairShare: z.number().describe('The share according to its weight.'),
     reasons: z
       .array(z.object({ why: z.string(), requests: count }))
       .describe('The most frequent reason first.'),
@@ -155,10 +157,10 @@ const failureSchema = exactly<PoolFailure>()(
     stage: z.enum(failureStages),
     label: z.string(),
     providerPool: z.string(),
-    kind: z.string().optional().describe('Of a launch, such as Quota.'),
+    kind: z.string().optional().describe('Error kind of a failed launch, such as Quota.'),
     why: z.string(),
-    node: z.string().describe('The last one that it happened to.'),
-    times: count.describe('How often, with the same reason.'),
+    node: z.string().describe('The last node with this failure.'),
+    times: count.describe('Number of failures with the same reason.'),
     firstAt: millisecond,
     at: millisecond,
   }),
@@ -175,24 +177,26 @@ export const poolDocuments = {
     z.object({ pools: z.array(z.object({ name: z.string(), uid: z.string(), unchanged: z.boolean() })) }),
   ],
   'pool-change': [
-    z.object({ ...pool, node: z.string(), held: z.boolean() }).describe('Of hold.'),
-    z.object({ ...pool, nodes: texts }).describe('Of delete with nodes.'),
+    z.object({ ...pool, node: z.string(), held: z.boolean() }).describe('Result of hold.'),
+    z.object({ ...pool, nodes: texts }).describe('Result of delete with nodes.'),
     z
       .object({
         account: z.string(),
         erased: z.array(z.object({ ...pool, nodes: texts })),
-        inUse: z.array(z.object({ ...pool, nodes: texts })).describe('What stays without --in-use.'),
+        inUse: z.array(z.object({ ...pool, nodes: texts })).describe('Nodes that are kept without --in-use.'),
         silent,
       })
-      .describe('Of erase.'),
-    z.object({ ...pool, deleted: z.boolean().describe('False with --no-wait.') }).describe('Of delete.'),
+      .describe('Result of erase.'),
+    z
+      .object({ ...pool, deleted: z.boolean().describe('False with --no-wait.') })
+      .describe('Result of delete.'),
   ],
   'pool-dump': [
     z.object({
       pools: z.array(
         z.object({
           ...viewSchema.shape,
-          spec: anything('As the pool has it.').nullable(),
+          spec: anything('The current spec of the pool.').nullable(),
           nodes: z.array(nodeSchema),
           requests: z.array(requestSchema),
         }),
@@ -202,7 +206,7 @@ export const poolDocuments = {
   'pool-export': [
     z.object({
       ...pool,
-      id: z.string().describe('Of the export.'),
+      id: z.string().describe('ID of the export.'),
       nodes: count,
       requests: count,
       records: z.string().describe('Encrypted.'),
@@ -212,10 +216,10 @@ export const poolDocuments = {
   'pool-restore': [
     z.object({
       ...pool,
-      id: z.string().describe('Of the export.'),
+      id: z.string().describe('ID of the export.'),
       nodes: count,
       requests: count,
-      unchanged: z.boolean().describe('It had been restored from this export before.'),
+      unchanged: z.boolean().describe('Whether it was already restored from this export.'),
     }),
   ],
   'pool-import': [
@@ -232,12 +236,12 @@ export const poolDocuments = {
             place: z.object({ file: z.string(), line: count, column: count }).optional(),
           }),
         )
-        .describe('What is different in Heddle, or left out.'),
+        .describe('Settings that differ in Heddle, or are omitted.'),
     }),
   ],
   'pool-nodes': [
     z.object({ ...pool, nodes: z.array(nodeSchema) }),
-    z.object({ nodes: z.array(z.object({ ...pool, ...nodeMembers })), silent }).describe('Of all pools.'),
+    z.object({ nodes: z.array(z.object({ ...pool, ...nodeMembers })), silent }).describe('For all pools.'),
   ],
   'pool-failures': [
     z.object({
@@ -258,7 +262,7 @@ export const poolDocuments = {
     requests,
     z
       .object({ requests: z.array(z.object({ ...pool, ...requestMembers })), silent })
-      .describe('Of all pools.'),
+      .describe('For all pools.'),
   ],
   run: [
     z.object({
@@ -267,9 +271,9 @@ export const poolDocuments = {
       results: z.array(
         z.object({
           node: z.string(),
-          exitCode: count.nullable().describe('Null if it is unknown, or the command did not run.'),
+          exitCode: count.nullable().describe('Null if unknown, or if the command did not run.'),
           problem: z.string().optional().describe('Why the exit code is unknown.'),
-          stdout: z.string().optional().describe('Beginning and end, if it is long.'),
+          stdout: z.string().optional().describe('The first and last part, if it is long.'),
           stderr: z.string().optional(),
         }),
       ),

@@ -56,7 +56,7 @@ export const reservationDocuments = {
           address: value,
           port: value,
           hostKey: value,
-          auth: opaque<JsonObject>('User, and password unless a key was given; empty without a log-in.'),
+          auth: opaque<JsonObject>('User, and password unless a key was set; empty without a log-in.'),
         }),
       ),
     }),

@@ -10,14 +10,14 @@ const versionMembers = {
   digest: z.string(),
   format: z.enum(resourceFormats),
   bytes: count,
-  parts: count.describe('In how many parts it is stored.'),
+  parts: count.describe('Number of parts in which it is stored.'),
 };
 const versionSchema = exactly<ResourceVersion>()(z.object(versionMembers));
 
 const recordMembers = {
   versions: z.array(versionSchema).describe('Oldest first.'),
-  set: count.optional().describe('The version that the name means.'),
-  before: z.array(count).describe('What was set before, the latest last.'),
+  set: count.optional().describe('The version that the name refers to.'),
+  before: z.array(count).describe('Versions that were set before, the latest last.'),
   next: count.describe('The number of the next version.'),
 };
 exactly<ResourceRecord>()(z.object(recordMembers));

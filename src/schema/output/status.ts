@@ -7,7 +7,7 @@ import { failureSchema, operationSchema } from './operation.js';
 
 export const driftSchema = z
   .enum(['gone', 'stopped', 'rebooted', 'moved', 'unreachable'])
-  .describe('How the last probe found the machine.');
+  .describe('State of the machine at the last probe.');
 
 const nodeSchema = exactly<NodeStatus>()(
   z
@@ -16,7 +16,7 @@ const nodeSchema = exactly<NodeStatus>()(
       group: z.string(),
       nodenum: count,
       hostname: z.string(),
-      incarnation: count.describe('0 before its first machine.'),
+      incarnation: count.describe('Number of the machine; 0 before the first one.'),
       provider: z.string().optional(),
       site: z.string().optional(),
       providerid: z.string().optional(),
@@ -26,7 +26,7 @@ const nodeSchema = exactly<NodeStatus>()(
       state: z
         .enum(['new', 'working', 'incomplete', 'ready', 'drifted', 'failed', 'leaving'])
         .describe(
-          'incomplete: not all of its services were installed and configured. drifted: at rest, and the last probe did not find its machine as it should be.',
+          'incomplete: not all of its services were installed and configured. drifted: idle, and the last probe found drift.',
         ),
       current: z
         .object({
@@ -39,13 +39,13 @@ const nodeSchema = exactly<NodeStatus>()(
         .optional(),
       failure: failureSchema.optional(),
       drift: z
-        .object({ seen: driftSchema, why: z.string(), at: moment.describe('When it was seen last.') })
+        .object({ seen: driftSchema, why: z.string(), at: moment.describe('When it was last observed.') })
         .optional(),
       health: z
         .record(z.string(), z.object({ well: z.boolean(), at: moment, why: z.string().optional() }))
         .optional()
-        .describe('By service.'),
-      checkedAt: moment.optional().describe('When a task or a probe last found its machine as it should be.'),
+        .describe('Results of health checks, by service.'),
+      checkedAt: moment.optional().describe('When a task or a probe last found its machine without drift.'),
       payload: opaque<JsonObject>('What plugins returned for the node, without secrets.'),
     })
     .meta({ id: 'node' }),
@@ -56,7 +56,7 @@ export const clusterStatusSchema = exactly<ClusterStatus>()(
     name: z.string(),
     uid: z.string(),
     phase: z.enum(['idle', 'applying', 'operating', 'paused', 'held', 'deleting', 'deleted']),
-    operation: operationSchema.optional().describe('The operation under way.'),
+    operation: operationSchema.optional().describe('The running operation.'),
     lease: z
       .object({
         nodeId: z.string(),
@@ -66,22 +66,22 @@ export const clusterStatusSchema = exactly<ClusterStatus>()(
         rewrites: z.literal(true).optional(),
       })
       .optional()
-      .describe('The node that an image build works on.'),
+      .describe('The node that is leased for exclusive use, such as by an image build.'),
     queued: z.array(operationSchema),
-    history: z.array(operationSchema).describe('Operations that ended.'),
+    history: z.array(operationSchema).describe('Completed operations.'),
     nodes: z.array(nodeSchema),
     services: z.record(z.string(), z.object({ nodes: texts })),
     labels: z.record(z.string(), z.string()).optional(),
-    earlierSpec: z.literal(true).optional().describe('A rollback has a spec to go back to.'),
-    locked: z.literal(true).optional().describe('The cluster file refuses the loss of machines.'),
+    earlierSpec: z.literal(true).optional().describe('There is a previous spec for a rollback.'),
+    locked: z.literal(true).optional().describe('The cluster file locks the machines.'),
     readers: z
       .record(z.string(), texts)
       .optional()
-      .describe('Outputs that other clusters use, by the names of those.'),
+      .describe('Outputs that other clusters use, by the name of the other cluster.'),
     stopped: texts.describe('Services that a user stopped.'),
     checks: z
       .object({ asked: count, done: count, every: z.number().optional() })
-      .describe('Probes that were requested and done; the interval of periodic probes in seconds.'),
+      .describe('Numbers of requested and completed probes; interval of periodic probes in seconds.'),
     plugins: z
       .record(z.string(), z.object({ version: z.string(), digest: z.string().optional() }))
       .optional(),
@@ -99,7 +99,7 @@ const workflowSchema = z.object({
   task: z
     .object({ attempt: count, since: moment, failure: z.string().optional() })
     .optional()
-    .describe('Present while the workflow task fails, or no worker takes it.'),
+    .describe('Present while the workflow task fails, or no worker polls it.'),
 });
 
 const activitySchema = z.object({
@@ -111,25 +111,28 @@ const activitySchema = z.object({
   since: moment,
   queue: z.string().optional(),
   worker: z.string().optional(),
-  step: z.string().optional().describe('What the attempt under way reported last.'),
-  failure: z.object({ kind: z.string(), message: z.string() }).optional().describe('Of the attempt before.'),
+  step: z.string().optional().describe('The last progress report of the current attempt.'),
+  failure: z
+    .object({ kind: z.string(), message: z.string() })
+    .optional()
+    .describe('Failure of the previous attempt.'),
 });
 
 const queueSchema = z.object({
   queue: z.string(),
   tasks: z.enum(['workflows', 'activities']),
-  workers: count.describe('Workers that polled it lately.'),
+  workers: count.describe('Number of workers that polled it recently.'),
   last: z.object({ worker: z.string(), at: moment }).optional().describe('The last poll.'),
 });
 
 const deliverySchema = z.object({
   id: z.string().describe('The workflow of the delivery.'),
-  event: z.string().describe('Its type.'),
+  event: z.string().describe('Type of the event.'),
   webhook: z.string(),
   state: z.enum(['under way', 'given up']),
   attempt: count.optional(),
   since: moment,
-  failure: z.string().optional().describe('Of the attempt before, or the last.'),
+  failure: z.string().optional().describe('Failure of the previous or last attempt.'),
 });
 
 const nextStepSchema = z.object({ command: z.string(), why: z.string() });
@@ -149,9 +152,9 @@ const serverMembers = {
       activities: z.array(activitySchema),
       queues: z.array(queueSchema),
     })
-    .describe('What the Temporal server knows.'),
-  troubles: z.array(troubleSchema).describe('What keeps the cluster from going on.'),
-  deliveries: z.array(deliverySchema).describe('Events that webhooks have not received, the newest ten.'),
+    .describe('State on the Temporal server.'),
+  troubles: z.array(troubleSchema).describe('Problems that prevent progress of the cluster.'),
+  deliveries: z.array(deliverySchema).describe('Events that webhooks have not received; the newest ten.'),
   next: z.array(nextStepSchema).describe('Useful commands, the most likely first.'),
 };
 
@@ -165,7 +168,7 @@ export const partialStatusSchema = z
     partial: z.literal(true),
     ...serverMembers,
   })
-  .describe('If no worker answers, or its answer cannot be read: what the server alone knows.');
+  .describe('The state on the server only, if no worker answers or its answer cannot be read.');
 
 export const nodesSchema = z.object({ cluster: z.string(), nodes: z.array(nodeSchema) });
 
@@ -173,14 +176,14 @@ type Read<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
 
 export type StatusDocument = Read<typeof wholeStatusSchema> | Read<typeof partialStatusSchema>;
 export type NodesDocument = Read<typeof nodesSchema>;
-/** What the server alone knows of a cluster, or a machine, is at; no worker is asked. */
+/** The state of a cluster or machine on the server; requires no worker. */
 export type ServerView = StatusDocument['server'];
 export type WorkflowView = Read<typeof workflowSchema>;
 export type ActivityView = Read<typeof activitySchema>;
 export type DeliveryView = Read<typeof deliverySchema>;
 /** The workers that poll a queue. */
 export type QueueView = Read<typeof queueSchema>;
-/** A command that is useful now, and its purpose. */
+/** A suggested command, and its purpose. */
 export type NextStep = Read<typeof nextStepSchema>;
-/** Something that keeps a cluster, or a machine, from going on, as the server sees it. */
+/** A problem that prevents progress of a cluster or machine, as seen on the server. */
 export type Trouble = StatusDocument['troubles'][number];

@@ -6,8 +6,8 @@ import { count, exactly, moment, opaque, texts } from './exact.js';
 const policySchema = exactly<SweepPolicy>()(
   z.object({
     minimumAgeMs: z.number(),
-    cap: count.describe('Most machines deleted in one sweep.'),
-    delete: z.boolean().describe('Otherwise nothing is deleted without a request.'),
+    cap: count.describe('Maximum number of machines deleted in one sweep.'),
+    delete: z.boolean().describe('Whether sweeps delete machines without a request.'),
   }),
 );
 
@@ -24,7 +24,7 @@ const leakSchema = exactly<Leak>()(
       createdAt: moment.optional(),
       account: z.string(),
       firstSeen: moment,
-      passes: count.describe('Sweeps in a row that saw it.'),
+      passes: count.describe('Number of consecutive sweeps that found it.'),
     })
     .meta({ id: 'leak' }),
 );
@@ -53,11 +53,11 @@ const reportSchema = exactly<SweepReport>()(
         }),
       ),
       refused: texts.describe('Why nothing was deleted.'),
-      silent: texts.optional().describe('Clusters that did not answer; their machines stay.'),
+      silent: texts.optional().describe('Clusters that did not answer; their machines are kept.'),
       unknown: z
         .array(z.object({ uid: z.string(), cluster: z.string().optional(), machines: count }))
         .optional()
-        .describe('Clusters, by the keys of their machines, that the database has no record of.'),
+        .describe('Clusters that the keys of machines name and that the database does not contain.'),
       stopped: z
         .object({ at: moment, why: z.string() })
         .optional()
@@ -75,20 +75,20 @@ const pluginSchema = opaque<JsonObject>(
 const keySchema = z.object({
   id: z.string(),
   createdAt: moment,
-  current: z.boolean().describe('It encrypts.'),
+  current: z.boolean().describe('Whether this key encrypts new payloads.'),
 });
 const keys = z.array(keySchema);
 const keyUses = z
   .object({
     open: texts.describe(
-      'Workflows that run, by their memos, first and newest events. Others may need the key too.',
+      'Running workflows that need the key according to their memos and their first and newest events. Others may need it too.',
     ),
-    ended: count.describe('Always 0 in a list: ended runs are looked at when a key is removed.'),
+    ended: count.describe('Always 0 in a list: closed runs are searched only when a key is removed.'),
     schedules: texts,
-    workers: texts.describe('They encrypt with it.'),
+    workers: texts.describe('Workers that encrypt with the key.'),
   })
   .describe(
-    'What was found to need the key. None proves that the key is unused: only remove reads whole histories.',
+    'Known uses of the key. An empty result does not prove that the key is unused: only remove reads whole histories.',
   );
 const jsonSchema = opaque<JsonObject>('A JSON Schema.').optional();
 const pluginFieldsMembers = {
@@ -119,9 +119,9 @@ const recoverSchema = z.object({
   recovered: z.array(
     z.object({
       workflowId: z.string(),
-      runId: z.string().describe('Of the new run.'),
+      runId: z.string().describe('ID of the new run.'),
       event: count.describe('The event that the workflow was reset to.'),
-      discarded: count.describe('Events of the history from there on.'),
+      discarded: count.describe('Number of discarded events after it.'),
     }),
   ),
   left: z
@@ -181,11 +181,15 @@ export const systemDocuments = {
         namespace: z.string().optional().describe('Absent if no server answers.'),
         keys: z.array(keySchema.extend({ uses: keyUses.optional() })),
       })
-      .describe('Of list.'),
-    z.object({ folder: z.string(), removed: z.string().describe('Its id.') }).describe('Of remove.'),
-    z.object({ folder: z.string(), keys }).describe('Of create and rotate.'),
-    z.object({ folder: z.string(), imported: texts.describe('Their ids.') }).describe('Of import.'),
-    z.object({ file: z.string() }).describe('Of export to a file.'),
+      .describe('Result of list.'),
+    z
+      .object({ folder: z.string(), removed: z.string().describe('ID of the key.') })
+      .describe('Result of remove.'),
+    z.object({ folder: z.string(), keys }).describe('Result of create and rotate.'),
+    z
+      .object({ folder: z.string(), imported: texts.describe('IDs of the keys.') })
+      .describe('Result of import.'),
+    z.object({ file: z.string() }).describe('Result of export to a file.'),
   ],
   leaks: [
     z.object({
@@ -199,7 +203,7 @@ export const systemDocuments = {
         resumed: z
           .object({ at: moment, by: z.string(), uids: texts })
           .optional()
-          .describe('When a user last let sweeps delete again, and the unknown clusters at that time.'),
+          .describe('When a user last resumed deletion by sweeps, and the unknown clusters at that time.'),
       }),
     }),
     z
@@ -215,7 +219,7 @@ export const systemDocuments = {
     z.object(pluginFieldsMembers).describe('With --schema.'),
     z
       .object({ schemas: z.array(z.object(pluginFieldsMembers)) })
-      .describe('With --schema, of plugins of both types.'),
+      .describe('With --schema, if plugins of both types have the name.'),
   ],
   'plugin-new': [z.object({ type: z.enum(['provider', 'automator']), name: z.string(), files: texts })],
   'plugin-setup': [
@@ -223,7 +227,7 @@ export const systemDocuments = {
       plugin: z.string(),
       folder: z.string().describe('The Python environment.'),
       packages: texts,
-      changed: z.boolean().describe('Whether it was made now; otherwise it was complete already.'),
+      changed: z.boolean().describe('Whether it was created; otherwise it was already complete.'),
     }),
   ],
   'provider-add': [
@@ -233,15 +237,11 @@ export const systemDocuments = {
       site: z.string().optional(),
       file: z.string(),
       fields,
-      stored: texts.describe('Files of its secrets.'),
+      stored: texts.describe('Files that store its secrets.'),
     }),
   ],
   'provider-test': [
-    z.object({
-      provider: z.string(),
-      works: z.boolean(),
-      says: z.string().describe('What was found, for people.'),
-    }),
+    z.object({ provider: z.string(), works: z.boolean(), says: z.string().describe('The result, as text.') }),
   ],
   'provider-remove': [z.object({ provider: z.string(), file: z.string(), removed: texts })],
   providers: [

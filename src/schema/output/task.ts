@@ -7,13 +7,13 @@ const value = z.unknown() as z.ZodType<Json>;
 
 const resultSchema = z.object({
   node: z.string(),
-  exitCode: count.nullable().describe('Null where the command did not come to its end.'),
+  exitCode: count.nullable().describe('Null if the command did not end.'),
   stdout: z.string(),
   stderr: z.string(),
-  cut: z.literal(true).optional().describe('Only the end of the output is here.'),
+  cut: z.literal(true).optional().describe('Only the last part of the output is included.'),
   cutAt: count
     .optional()
-    .describe('Size in bytes at which the log was cut; it holds the beginning of the output.'),
+    .describe('Size in bytes at which the log was cut; it contains the first part of the output.'),
   log: z.string().optional().describe('Name of the log in the store.'),
   problem: z.string().optional().describe('Why it failed, other than by its exit code, such as a full disk.'),
 });
@@ -33,15 +33,15 @@ export const taskDocuments = {
         level: z
           .enum(['debug', 'info', 'warn', 'error'])
           .optional()
-          .describe('Absent for output of scripts.'),
+          .describe('Absent for the output of scripts.'),
         message: z.string().optional(),
-        attributes: opaque<JsonObject>('Of the message.').optional(),
+        attributes: opaque<JsonObject>('Attributes of the message.').optional(),
         stream: z.enum(['stdout', 'stderr']).optional(),
         text: z.string().optional(),
         bytes: z
           .string()
           .optional()
-          .describe('The same in base64 if it is not UTF-8; text shows some bytes as U+FFFD.'),
+          .describe('The same bytes in Base64 if they are not UTF-8; text then contains U+FFFD.'),
       })
       .describe('One line of a log.'),
   ],
@@ -61,8 +61,8 @@ export const taskDocuments = {
       failure: z
         .object({ kind: z.string().optional(), message: z.string(), exitCode: value.optional() })
         .optional(),
-      log: z.string().optional().describe('Its name in the store.'),
-      tail: texts.describe('The end of the log or of the output.'),
+      log: z.string().optional().describe('Name of the log in the store.'),
+      tail: texts.describe('The last lines of the log or the output.'),
     }),
   ],
 };

@@ -5,8 +5,7 @@ import { suggest } from '../suggest.js';
 import { longestName, type PoolSpec } from './spec.js';
 
 /**
- * Checks what a pool means: that every label is served, and only labels are served.
- * Pure.
+ * Checks references of a pool: that every label is served, and that every served label is declared. Pure.
  */
 export function checkPool(spec: PoolSpec, at: Path): readonly Problem[] {
   return [
@@ -26,7 +25,7 @@ function checkName({ name, labels }: PoolSpec, at: Path): readonly Problem[] {
       : [
           errorAt(
             [...at, 'labels', label],
-            `hostnames <pool>-<label>-<number> would get too long: ${length} characters before the number; ${longestName} is the limit`,
+            `hostnames <pool>-<label>-<number> would have ${length} characters before the number; the limit is ${longestName}`,
             `Shorten the name of the pool or of the label by ${length - longestName}.`,
           ),
         ];
@@ -43,15 +42,15 @@ function checkLabels({ labels, providerPools }: PoolSpec, at: Path): readonly Pr
             errorAt(
               [...at, 'labels', label],
               'no provider pool serves this label',
-              'Name it under providerPools.<name>.labels, or remove it.',
+              'Add it under providerPools.<name>.labels, or remove it.',
             ),
           ]),
       ...(cleanUp !== undefined && onReturn === 'delete'
         ? [
             errorAt(
               [...at, 'labels', label, 'cleanUp'],
-              'is of no use: used nodes are deleted',
-              'Say onReturn: reuse.',
+              'has no effect, because used nodes are deleted',
+              'Set onReturn: reuse, or remove it.',
             ),
           ]
         : []),
@@ -73,15 +72,15 @@ function checkProviderPool(
         errorAt(path, `label ${label} is not declared`, suggest(label, known) ?? 'Declare it under labels.'),
       ];
     if (offer.uses['nodes'] !== 1)
-      return [errorAt([...path, 'uses', 'nodes'], 'one machine is one node', 'Take it out.')];
+      return [errorAt([...path, 'uses', 'nodes'], 'must be 1: each machine is one node', 'Remove it.')];
     const over = isOff ? {} : excess(offer.uses, limits);
     const problems: Problem[] = [];
     if (!isNothing(over))
       problems.push(
         errorAt(
           [...path, 'uses'],
-          `one machine takes ${amountsText(offer.uses)}, more than the limits of the provider pool`,
-          'Raise the limits, or take the label out.',
+          `a machine uses ${amountsText(offer.uses)}, more than the limits of the provider pool`,
+          'Raise the limits, or remove the label.',
         ),
       );
     for (const key of ['minRetention', 'maxAge'] as const) {
@@ -89,8 +88,8 @@ function checkProviderPool(
         problems.push(
           errorAt(
             [...path, key],
-            'is about machines that several nodes share',
-            'Give slots as well, or take it out.',
+            'requires slots: it applies only to machines that several nodes share',
+            'Set slots, or remove it.',
           ),
         );
     }
@@ -98,8 +97,8 @@ function checkProviderPool(
       problems.push(
         errorAt(
           [...path, 'slots'],
-          `nodes that share a machine are not cleaned up, and label ${label} is to be reused`,
-          'Say onReturn: delete, or take slots out.',
+          `nodes that share a machine cannot be reused, but label ${label} has onReturn: reuse`,
+          'Set onReturn: delete, or remove slots.',
         ),
       );
     }

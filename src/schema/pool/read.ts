@@ -14,14 +14,14 @@ import { problemsFromZod } from '../zod-problems.js';
 import { checkPool } from './check.js';
 import { poolSchema, poolsSchema, type PoolSpec } from './spec.js';
 
-/** It must fit into one message to the server. */
+/** The file must fit into one message to the server. */
 export const maxPoolsBytes = 1024 * 1024;
 
 export type PoolsReading =
   | { readonly ok: true; readonly pools: readonly PoolSpec[]; readonly locate: (path: Path) => Place }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Reads a pools.yaml; a file that cannot be read is a problem like any other. */
+/** Reads a pools.yaml. An unreadable file is reported as a problem. */
 export function loadPoolsFile(fileName: string): PoolsReading {
   const read = readTextFile(fileName, maxPoolsBytes);
   if (read.ok) return readPoolsFile(read.text, fileName);
@@ -29,12 +29,12 @@ export function loadPoolsFile(fileName: string): PoolsReading {
   return {
     ok: false,
     problems: [
-      { ...errorAt([], `cannot read the pools: ${read.wrong}`, 'Give the path of a pools.yaml.'), place },
+      { ...errorAt([], `cannot read the pools: ${read.wrong}`, 'Specify the path of a pools.yaml.'), place },
     ],
   };
 }
 
-/** Checks the text of a pools.yaml; all problems are found at once, each with its place. */
+/** Validates the text of a pools.yaml. Reports all problems at once, each with its place. */
 export function readPoolsFile(text: string, fileName: string): PoolsReading {
   const source = readYamlFile(text, fileName, { bytes: maxPoolsBytes, depth: 32 });
   if (!source.ok) return source;
@@ -44,7 +44,7 @@ export function readPoolsFile(text: string, fileName: string): PoolsReading {
     problems: placeProblems(problems.slice(0, maxProblems), locate),
   });
   if (!isPlainObject(value))
-    return fail([errorAt([], 'pools are a mapping: pools: {<name>: {labels, providerPools}}')]);
+    return fail([errorAt([], 'the file must be a mapping: pools: {<name>: {labels, providerPools}}')]);
   const parsed = poolsSchema.safeParse(value);
   if (!parsed.success) return fail(problemsFromZod(poolsSchema, parsed.error, value));
   const pools = Object.entries(parsed.data.pools).map(([name, pool]) => poolSchema.parse({ name, ...pool }));
@@ -56,12 +56,15 @@ export type PoolReading =
   | { readonly ok: true; readonly spec: PoolSpec }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Checks a pool of unknown origin, as it reaches the activity PLAN_POOL. */
+/** Validates a pool of unknown origin, as it reaches the activity PLAN_POOL. */
 export function parsePool(value: unknown): PoolReading {
   const plain = copyPlainJson(value, { bytes: maxPoolsBytes, depth: 32 });
   if (!plain.ok) return plain;
   if (!isPlainObject(plain.value))
-    return { ok: false, problems: [errorAt([], 'a pool is a mapping with name, labels and providerPools')] };
+    return {
+      ok: false,
+      problems: [errorAt([], 'a pool must be a mapping with name, labels and providerPools')],
+    };
   const parsed = poolSchema.safeParse(plain.value);
   if (!parsed.success) return { ok: false, problems: problemsFromZod(poolSchema, parsed.error, plain.value) };
   const problems = checkPool(parsed.data, []);

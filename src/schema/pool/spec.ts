@@ -5,7 +5,7 @@ import { durationSchema } from '../duration.js';
 import { clusterNameSchema, foreignNameSchema, simpleNameSchema } from '../names.js';
 import { anyJsonSchema, fieldsSchema } from '../any-fields.js';
 
-/** Pool, label and number make a hostname: one label of DNS, with room for the number. */
+/** Maximum length of pool and label, which form hostnames (one DNS label) with a number. */
 export const longestName = 40;
 
 const entries = <Value extends z.ZodType>(value: Value, most: number) =>
@@ -18,12 +18,12 @@ const amount = z.number().min(0).max(1e9);
 /** The author chooses the counted quantities; `nodes` is always counted. */
 const amountsSchema = z
   .record(simpleNameSchema, amount)
-  .meta({ description: 'How much of what: {nodes: 10, cores: 40, memory: 65536}; memory in MiB.' });
+  .meta({ description: 'Quantities by name: {nodes: 10, cores: 40, memory: 65536}; memory in MiB.' });
 
 const libraryImageSchema = clusterNameSchema.meta({
   title: 'Library image',
   description:
-    'Name of an image that is built (heddle image): nodes are made from its newest ready version, and ready ones are replaced when there is a newer one.',
+    'Name of a built image (heddle image). Nodes are created from its newest ready version, and ready nodes are replaced when a newer version is ready.',
 });
 
 const cleanUpSchema = z
@@ -32,15 +32,18 @@ const cleanUpSchema = z
       .string()
       .min(1)
       .max(64 * 1024)
-      .meta({ title: 'Script', description: 'Run by sh on the used node.' }),
-    sudo: z.boolean().optional().meta({ title: 'Sudo', description: 'Run it as root by sudo.' }),
+      .meta({ title: 'Script', description: 'Shell script that runs on the used node.' }),
+    sudo: z
+      .boolean()
+      .optional()
+      .meta({ title: 'Sudo', description: 'Whether to run the script as root with sudo.' }),
     timeout: durationSchema
       .optional()
-      .meta({ title: 'Timeout', description: 'Longest time that it may take, such as "5m".' }),
+      .meta({ title: 'Timeout', description: 'Timeout of the script, such as "5m".' }),
   })
   .meta({
     title: 'Clean-up',
-    description: 'What is run on a used node before it is ready again: {script, sudo, timeout}.',
+    description: 'Script that runs on a used node before the node is ready again: {script, sudo, timeout}.',
   });
 
 const labelSchema = z
@@ -50,42 +53,44 @@ const labelSchema = z
       .min(0)
       .max(1_000)
       .default(0)
-      .meta({
-        title: 'Minimum ready',
-        description: 'Nodes that are kept ready for the next requests; 0 unless given.',
-      }),
+      .meta({ title: 'Minimum ready', description: 'Number of nodes that are kept ready for requests.' }),
     maxReadyAge: durationSchema
       .optional()
-      .meta({ title: 'Maximum ready age', description: 'A ready node that is older is replaced: "8h".' }),
+      .meta({
+        title: 'Maximum ready age',
+        description: 'Age after which a ready node is replaced, such as "8h". Default: no limit.',
+      }),
     spareAge: durationSchema
       .default(600)
       .meta({
         title: 'Spare age',
         description:
-          'Ready nodes beyond minReady are deleted when they were not requested for so long; "10m" unless given.',
+          'Time without a request after which ready nodes beyond minReady are deleted, such as "10m".',
       }),
     maxHoldAge: durationSchema
       .optional()
       .meta({
         title: 'Maximum hold age',
-        description: 'A held node is deleted after so long, whatever its hold says: "1d".',
+        description:
+          'Maximum duration of a hold, after which a held node is deleted, such as "1d". Default: no limit.',
       }),
     onReturn: z
       .enum(['delete', 'reuse'])
       .default('delete')
-      .meta({ title: 'On return', description: 'What becomes of a used node: delete it, or reuse it.' }),
+      .meta({ title: 'On return', description: 'Whether a used node is deleted or reused.' }),
     cleanUp: cleanUpSchema.optional(),
     failOver: z
       .enum(['request', 'node'])
       .optional()
       .meta({
         title: 'Fail-over',
+        default: 'request',
         description:
-          'What moves to another provider pool if a machine fails or is slow: all nodes of its request ("request", unless given), or the node alone ("node").',
+          'What moves to another provider pool if a machine fails or is slow: all nodes of its request, or only the node.',
       }),
     libraryImage: libraryImageSchema.optional(),
   })
-  .meta({ title: 'Label', description: 'A kind of node that can be asked for.' });
+  .meta({ title: 'Label', description: 'A kind of node that users can request.' });
 
 const offerSchema = z
   .strictObject({
@@ -93,14 +98,14 @@ const offerSchema = z
       .default('default')
       .meta({
         title: 'Hardware',
-        description: "Size of the machine: a word of the provider account's, or the provider's own.",
+        description: 'Size of the machine, as the provider account or the provider names it.',
       }),
     image: foreignNameSchema
       .optional()
       .meta({
         title: 'Image',
         description:
-          'Machine image: a word of the provider account\'s, or the provider\'s own; "default" unless given.',
+          'Image of the machine, as the provider account or the provider names it. Default: "default", unless libraryImage is set.',
       }),
     libraryImage: libraryImageSchema.optional(),
     fields: fieldsSchema
@@ -111,68 +116,76 @@ const offerSchema = z
       .meta({
         title: 'Uses',
         description:
-          'What one machine takes of the limits: {cores: 2, memory: 4096}; what its hardware has unless given. It is one node always.',
+          'Quantities that a machine counts against the limits: {cores: 2, memory: 4096}. Default: those of its hardware, as the provider reports them. Each machine counts as one node.',
       })
       .transform((uses): Amounts => ({ ...uses, nodes: uses['nodes'] ?? 1 })),
     launchWithin: durationSchema
       .optional()
       .meta({
         title: 'Launch within',
+        default: '30m',
         description:
-          'Longest time until the provider has taken the order for a machine, tries included: "10m"; 30 minutes unless given.',
+          'Timeout for the provider to accept a machine request, including retries, such as "10m".',
       }),
     confirmWithin: durationSchema
       .optional()
-      .meta({ title: 'Confirm within', description: 'Longest wait until a new machine answers: "5m".' }),
+      .meta({
+        title: 'Confirm within',
+        default: '10m',
+        description: 'Timeout for a new machine to answer, such as "5m".',
+      }),
     slots: z
       .int()
       .min(1)
       .max(1_000)
       .optional()
-      .meta({ title: 'Slots', description: 'One machine stands behind so many nodes, which share it.' }),
+      .meta({ title: 'Slots', description: 'Number of nodes that share one machine.' }),
     minRetention: durationSchema
       .optional()
       .meta({
         title: 'Minimum retention',
-        description: 'With slots: a machine stays for so long after the last of its nodes.',
+        description: 'With slots: how long a machine is kept after its last node.',
       }),
     maxAge: durationSchema
       .optional()
-      .meta({ title: 'Maximum age', description: 'With slots: a machine that is older gets no new nodes.' }),
+      .meta({
+        title: 'Maximum age',
+        description: 'With slots: age after which a machine gets no new nodes. Default: no limit.',
+      }),
   })
   .refine(({ image, libraryImage }) => image === undefined || libraryImage === undefined, {
-    error: 'is given beside image: say one of them',
+    error: 'cannot be combined with image',
     path: ['libraryImage'],
   })
-  .meta({ title: 'Offer', description: 'How the provider pool makes nodes of the label.' });
+  .meta({ title: 'Offer', description: 'How the provider pool creates nodes of the label.' });
 
 const providerPoolSchema = z
   .strictObject({
     provider: simpleNameSchema.meta({
       title: 'Provider',
-      description: "Name of a provider account from the workers' heddle.yaml.",
+      description: "Name of a provider account in the workers' heddle.yaml.",
     }),
     priority: z
       .int()
       .min(0)
       .max(1_000_000)
       .default(100)
-      .meta({ title: 'Priority', description: 'Low comes first; 100 unless given.' }),
+      .meta({ title: 'Priority', description: 'Provider pools with a lower number come first.' }),
     limits: amountsSchema
       .prefault({})
       .meta({
         title: 'Limits',
         description:
-          'Most of each at a time: {nodes: 10, cores: 40, memory: 65536}. nodes: 0 switches it off.',
+          'Limits on concurrent use: {nodes: 10, cores: 40, memory: 65536}. nodes: 0 disables the provider pool.',
       }),
     ignoreQuota: z
       .boolean()
       .optional()
-      .meta({ title: 'Ignore quota', description: "The account's own quota is not asked for." }),
+      .meta({ title: 'Ignore quota', description: "Whether to ignore the account's own quota." }),
     attributes: z
       .record(z.string().max(100), anyJsonSchema)
       .prefault({})
-      .meta({ title: 'Attributes', description: 'Free; passed to the requester with a node.' }),
+      .meta({ title: 'Attributes', description: 'Free-form; passed to the requester with each node.' }),
     launchAttempts: z
       .int()
       .min(1)
@@ -180,21 +193,21 @@ const providerPoolSchema = z
       .default(3)
       .meta({
         title: 'Launch attempts',
-        description:
-          'Machines that may fail for a request before another provider pool is tried; 3 unless given.',
+        description: 'Number of machines that may fail for a request before another provider pool is tried.',
       }),
     checkEvery: durationSchema
       .optional()
       .meta({
         title: 'Check every',
-        description: 'How often ready nodes are looked at: "1m". Never unless given.',
+        description: 'Interval between probes of ready nodes, such as "1m". Default: no probes.',
       }),
     probeAfter: durationSchema
       .optional()
       .meta({
         title: 'Probe after',
+        default: '1m',
         description:
-          'A ready node that was seen to answer longer ago is probed before it is handed out: "5m". A minute unless given.',
+          'Time since the last successful probe after which a ready node is probed again before it is allocated, such as "5m".',
       }),
     keepUnwell: z
       .boolean()
@@ -202,41 +215,41 @@ const providerPoolSchema = z
       .meta({
         title: 'Keep unwell',
         description:
-          'A ready node that does not answer waits until it does, instead of being deleted: for machines that exist.',
+          'Whether to keep a ready node that does not answer until it does, instead of deleting it. For existing machines.',
       }),
     labels: entries(offerSchema, 200).meta({
       title: 'Labels',
-      description: 'The labels that it serves, and how.',
+      description: 'The labels that the provider pool serves, and how.',
     }),
   })
-  .meta({ title: 'Provider pool', description: 'A share of a provider account that nodes come from.' });
+  .meta({ title: 'Provider pool', description: 'A share of a provider account that supplies nodes.' });
 
 const poolKeys = {
   labels: entries(labelSchema, 200)
     .refine((labels) => Object.keys(labels).length > 0, { error: 'has no label' })
-    .meta({ title: 'Labels', description: 'Kinds of nodes that can be asked for, by name.' }),
+    .meta({ title: 'Labels', description: 'Kinds of nodes that users can request, by name.' }),
   providerPools: entries(providerPoolSchema, 100)
     .refine((pools) => Object.keys(pools).length > 0, { error: 'has no provider pool' })
-    .meta({ title: 'Provider pools', description: 'Where nodes come from, by name.' }),
+    .meta({ title: 'Provider pools', description: 'Sources of nodes, by name.' }),
   tenants: entries(amountsSchema, 1_000)
     .prefault({})
     .meta({
       title: 'Tenants',
-      description: 'What requests of one tenant may have at a time, over all provider pools.',
+      description: 'Limits on concurrent use by the requests of a tenant, over all provider pools.',
     }),
   weights: entries(z.number().min(0.001).max(1e6), 1_000)
     .optional()
     .meta({
       title: 'Weights',
       description:
-        'How waiting requests of equal priority share the nodes: {acme: 3} gives this tenant three times as many as another; 1 unless given.',
+        'Shares of tenants among waiting requests of equal priority: {acme: 3} gives this tenant three times as many nodes as another. Default: 1.',
     }),
 };
 
 type Labels = Readonly<Record<string, z.output<typeof labelSchema>>>;
 type ProviderPools = Readonly<Record<string, z.output<typeof providerPoolSchema>>>;
 
-/** An offer inherits the library image of its label, unless it names an image itself. */
+/** An offer inherits the library image of its label unless it sets an image itself. */
 function inheritImages(labels: Labels, pools: ProviderPools): ProviderPools {
   return mapValues(pools, (pool) => ({
     ...pool,
@@ -258,8 +271,8 @@ function mapValues<From, To>(
 }
 
 /**
- * A pool with its name. Checks and normalises; the output is a valid input with the same output. Durations
- * are numbers of seconds in it.
+ * A pool with its name. Validates and normalises; the output is a valid input with the same output. The output contains
+ * durations as numbers of seconds.
  */
 export const poolSchema = z
   .strictObject({ name: simpleNameSchema, ...poolKeys })
@@ -268,7 +281,7 @@ export const poolSchema = z
     providerPools: inheritImages(pool.labels, providerPools),
   }));
 
-/** A checked pool: defaults are filled in. */
+/** A validated pool: with defaults filled in. */
 export type PoolSpec = DeepReadonly<z.output<typeof poolSchema>>;
 
 /** pools.yaml: pools by name. */
@@ -281,7 +294,7 @@ export const poolsSchema = z
     pools: entries(
       z
         .strictObject(poolKeys)
-        .meta({ title: 'Pool', description: 'Labels, and provider pools that serve them.' }),
+        .meta({ title: 'Pool', description: 'Labels, and the provider pools that serve them.' }),
       100,
     )
       .refine((pools) => Object.keys(pools).length > 0, { error: 'has no pool' })
@@ -289,5 +302,5 @@ export const poolsSchema = z
   })
   .meta({
     title: 'Heddle pools',
-    description: 'Pools of nodes that are kept ready or made on demand: pools.yaml.',
+    description: 'Pools of nodes that are kept ready or created on demand: pools.yaml.',
   });

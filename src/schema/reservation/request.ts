@@ -19,7 +19,8 @@ const machineName = z
 const moment = z
   .string()
   .refine((text) => parseMoment(text) !== undefined, {
-    error: 'is no moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine',
+    error:
+      'is not a valid time: use 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the time zone of this machine',
   });
 
 /** A request for machines, as users write it. */
@@ -27,7 +28,8 @@ const reservationSchema = z.strictObject({
   image: z
     .string()
     .refine((text) => parseImageRef(text) !== undefined, {
-      error: 'is no image: name, or name@revision; letters, digits, dots, underscores and hyphens',
+      error:
+        'is not a valid image: use name, or name@revision, of letters, digits, dots, underscores and hyphens',
     }),
   user: z
     .string()
@@ -59,7 +61,7 @@ export type ReservationReading =
   | { readonly ok: true; readonly request: Omit<ReserveRequest, 'by'> }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Checks the whole request and converts its times. */
+/** Validates the whole request and converts its times. */
 export function readReservation(written: WrittenReservation, now: number): ReservationReading {
   const parsed = reservationSchema.safeParse(written);
   if (!parsed.success)
@@ -74,27 +76,27 @@ export function readReservation(written: WrittenReservation, now: number): Reser
     problems.push(
       errorAt(
         ['to'],
-        'a reservation has an end',
-        'Say to, a moment, or for, a time such as 2h; one of the two.',
+        'a reservation must have one end',
+        'Set either to, a time, or for, a duration such as 2h.',
       ),
     );
   else if (to <= (from ?? now))
     problems.push(
       errorAt(
         ['to'],
-        `it ends at ${new Date(to).toISOString()}, which is not after its beginning at ${new Date(from ?? now).toISOString()}`,
+        `it ends at ${new Date(to).toISOString()}, which is not after its start at ${new Date(from ?? now).toISOString()}`,
       ),
     );
   if (from !== undefined && from < now - 60_000)
-    problems.push(errorAt(['from'], `it begins at ${new Date(from).toISOString()}, which is past`));
+    problems.push(errorAt(['from'], `it starts at ${new Date(from).toISOString()}, which is in the past`));
   if (names !== undefined && names.length !== machines?.length)
-    problems.push(errorAt(['machines'], 'a machine is named twice'));
+    problems.push(errorAt(['machines'], 'a machine is listed twice'));
   if (names !== undefined && count !== undefined && count !== names.length)
     problems.push(
       errorAt(
         ['count'],
-        `${names.length} machines are named, and ${count} are wanted`,
-        'Name the machines, or say how many.',
+        `is ${count}, but ${names.length} machines are listed`,
+        'Set either machines or count.',
       ),
     );
   if (problems.length > 0 || to === undefined || image === undefined) return { ok: false, problems };
@@ -111,7 +113,7 @@ export function readReservation(written: WrittenReservation, now: number): Reser
   return { ok: true, request: { user, image, to, wanted, from } };
 }
 
-/** Undefined where none was given, or two. */
+/** Undefined if neither or both are set. */
 function endOf(
   { to, for: time }: { readonly to?: string; readonly for?: string | number },
   from: number,

@@ -7,10 +7,10 @@ import { archiveLimits, ArchiveError, type ArchiveEntry } from './entry.js';
  */
 export function checkEntries(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] {
   if (entries.length > archiveLimits.entries)
-    throw new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`);
+    throw new ArchiveError(`contains more than ${archiveLimits.entries} files and folders`);
   const bytes = entries.reduce((sum, entry) => sum + (entry.bytes?.length ?? 0), 0);
   if (bytes > archiveLimits.bytes)
-    throw new ArchiveError(`holds ${bytes} bytes; ${archiveLimits.bytes} is the most`);
+    throw new ArchiveError(`contains ${bytes} bytes; the limit is ${archiveLimits.bytes}`);
   const byPath = new Map<string, ArchiveEntry>();
   for (const entry of entries) {
     const path = cleanPath(entry.path);
@@ -19,7 +19,7 @@ export function checkEntries(entries: readonly ArchiveEntry[]): readonly Archive
     if (path === '') throw refused(entry.path, 'has no name');
     const known = byPath.get(path);
     if (known !== undefined && !(known.kind === 'folder' && entry.kind === 'folder'))
-      throw refused(path, 'is there twice');
+      throw refused(path, 'occurs twice');
     byPath.set(path, { ...entry, path });
   }
   for (const entry of byPath.values()) checkPlace(entry, byPath);
@@ -32,9 +32,9 @@ function cleanPath(path: string): string {
   if (/[\p{Cc}\\]/u.test(path)) throw refused(path, 'has a control character or a backslash in its path');
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) throw refused(path, 'has an absolute path');
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.includes('..')) throw refused(path, 'leads out of the archive by ..');
+  if (parts.includes('..')) throw refused(path, 'leaves the archive by ..');
   if (parts.length > archiveLimits.depth)
-    throw refused(path, `lies more than ${archiveLimits.depth} folders deep`);
+    throw refused(path, `is nested more than ${archiveLimits.depth} folders deep`);
   return parts.join('/');
 }
 
@@ -46,16 +46,18 @@ function checkPlace(entry: ArchiveEntry, byPath: ReadonlyMap<string, ArchiveEntr
   if (entry.kind !== 'link') return;
   const { target = '' } = entry;
   if (target === '' || target.startsWith('/') || /[\p{Cc}\\]|^[A-Za-z]:/u.test(target))
-    throw refused(entry.path, `is a link to ${JSON.stringify(target)}, which is no path within the archive`);
-  // Through another link a path may mean something else than it says, so each link leads to a file or a
-  // folder itself.
+    throw refused(
+      entry.path,
+      `is a link to ${JSON.stringify(target)}, which is not a path within the archive`,
+    );
+  // Another link could change the meaning of a path, so each link must lead directly to a file or folder.
   const end = posix.normalize(posix.join(posix.dirname(entry.path), target)).replace(/\/$/, '');
   if (end === '..' || end.startsWith('../'))
     throw refused(entry.path, `is a link out of the archive, to ${JSON.stringify(target)}`);
   const leadsTo = byPath.get(end);
   if (leadsTo?.kind === 'link') throw refused(entry.path, `is a link to a link, ${end}`);
   if (leadsTo === undefined && ![...byPath.keys()].some((path) => path.startsWith(`${end}/`)))
-    throw refused(entry.path, `is a link to ${end}, which the archive does not hold`);
+    throw refused(entry.path, `is a link to ${end}, which the archive does not contain`);
   for (let above = posix.dirname(end); above !== '.'; above = posix.dirname(above)) {
     if (byPath.get(above)?.kind === 'link')
       throw refused(entry.path, `is a link that leads through the link ${above}`);

@@ -3,15 +3,15 @@ export interface ArchiveEntry {
   /** Relative, with `/` between its parts. */
   readonly path: string;
   readonly kind: 'file' | 'folder' | 'link';
-  /** Of files: whether it may be executed. No other permission is kept. */
+  /** For files: whether it is executable. Other permissions are dropped. */
   readonly executable?: boolean;
-  /** Of files. */
+  /** For files. */
   readonly bytes?: Uint8Array;
-  /** Of links: where it leads, relative to its own folder. */
+  /** For links: the target, relative to the link's folder. */
   readonly target?: string;
 }
 
-/** An archive that is broken, unsafe or too large; the message names the entry. */
+/** A malformed, unsafe or too large archive; the message names the entry. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';
 }

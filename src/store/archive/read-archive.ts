@@ -6,12 +6,11 @@ import { archiveLimits, ArchiveError, type ArchiveEntry } from './entry.js';
 
 const unzip = promisify(gunzip);
 
-/** Headers and padding besides the contents of the largest archive. */
+/** Maximum size of a tar file: contents, headers and padding. */
 const maxTarBytes = archiveLimits.bytes + archiveLimits.entries * 4 * 1_024;
 
 /**
- * Reads a tar archive, gzipped or not, into memory, without owners, times and most permissions. @throws
- * ArchiveError
+ * Reads a tar archive, gzipped or not, into memory. Drops owners, times and most permissions. @throws ArchiveError
  */
 export async function readArchive(content: Uint8Array): Promise<readonly ArchiveEntry[]> {
   const tar = await withoutGzip(content);
@@ -27,7 +26,7 @@ export async function readArchive(content: Uint8Array): Promise<readonly Archive
       maxMetaEntrySize: 64 * 1024,
       onReadEntry: (entry) => {
         if (entries.length > archiveLimits.entries)
-          fail(new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`));
+          fail(new ArchiveError(`contains more than ${archiveLimits.entries} files and folders`));
         try {
           readEntry(entry, (read) => entries.push(read));
         } catch (error) {
@@ -38,12 +37,10 @@ export async function readArchive(content: Uint8Array): Promise<readonly Archive
     });
     parser.on('end', resolve);
     parser.on('error', (error: Error) =>
-      fail(new ArchiveError(`is no tar archive, or a broken one: ${error.message}`, { cause: error })),
+      fail(new ArchiveError(`is not a valid tar archive: ${error.message}`, { cause: error })),
     );
     parser.on('ignoredEntry', (entry: ReadEntry) =>
-      fail(
-        new ArchiveError(`${JSON.stringify(entry.path)} is of a kind that is not unpacked: ${entry.type}`),
-      ),
+      fail(new ArchiveError(`${JSON.stringify(entry.path)} is of an unsupported type: ${entry.type}`)),
     );
     parser.end(Buffer.from(tar));
   });
@@ -62,7 +59,7 @@ async function withoutGzip(content: Uint8Array): Promise<Uint8Array> {
   } catch (cause) {
     const wrong =
       cause instanceof RangeError
-        ? `is larger than ${archiveLimits.bytes} bytes when it is unpacked`
+        ? `is larger than ${archiveLimits.bytes} bytes when unpacked`
         : `cannot be unpacked: ${cause instanceof Error ? cause.message : String(cause)}`;
     throw new ArchiveError(wrong, { cause });
   }
@@ -81,7 +78,7 @@ function readEntry(entry: ReadEntry, take: (read: ArchiveEntry) => void): void {
     return;
   }
   if (type !== 'File' && type !== 'OldFile' && type !== 'ContiguousFile') {
-    const what = type === 'Link' ? 'a hard link' : `of a kind that is not unpacked: ${type}`;
+    const what = type === 'Link' ? 'a hard link' : `of an unsupported type: ${type}`;
     throw new ArchiveError(`${JSON.stringify(path)} is ${what}`);
   }
   const chunks: Buffer[] = [];

@@ -2,7 +2,7 @@ import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { archiveLimits, ArchiveError, type ArchiveEntry } from './entry.js';
 
-/** What version control keeps for itself. */
+/** Folders of version control systems. */
 const skipped = new Set(['.git', '.hg', '.svn']);
 
 /**
@@ -24,7 +24,7 @@ export async function readFolder(folder: string): Promise<readonly ArchiveEntry[
       entries.push(entry);
       bytes += entry.bytes?.length ?? 0;
       if (entries.length > archiveLimits.entries)
-        throw new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`);
+        throw new ArchiveError(`contains more than ${archiveLimits.entries} files and folders`);
       if (entry.kind === 'folder') open.push(entry.path);
     }
   }
@@ -40,7 +40,7 @@ async function readOne(folder: string, path: string, room: number): Promise<Arch
     throw new ArchiveError(`${JSON.stringify(path)} is neither a file nor a folder nor a link`);
   if (stat.size > room)
     throw new ArchiveError(
-      `holds more than ${archiveLimits.bytes} bytes; ${JSON.stringify(path)} did not fit`,
+      `contains more than ${archiveLimits.bytes} bytes; ${JSON.stringify(path)} exceeds the limit`,
     );
   return { path, kind: 'file', executable: (stat.mode & 0o100) !== 0, bytes: await readFile(place) };
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { checkEntries } from './check.js';
 import type { ArchiveEntry } from './entry.js';
 
-/** Writes entries into a new private folder. Files get `permissions`, or else 0600, or 0700 if executable. */
+/** Writes entries into a new private folder. Default permissions of files: 0600, or 0700 if executable. */
 export async function unpackInto(
   folder: string,
   entries: readonly ArchiveEntry[],
@@ -25,7 +25,7 @@ export async function unpackInto(
     await make(dirname(place));
     await writeFile(place, bytes, { flag: 'wx', mode: permissions ?? (executable ? 0o700 : 0o600) });
   }
-  // Links come last: nothing is ever written through one.
+  // Links come last, so that no file is written through a link.
   for (const { path, kind, target = '' } of checked) {
     if (kind !== 'link') continue;
     await make(dirname(join(folder, path)));

@@ -4,7 +4,7 @@ import type { ArchiveEntry } from './entry.js';
 
 const block = 512;
 
-/** Writes a reproducible tar archive: the same entries give the same bytes. */
+/** Writes a reproducible tar archive: equal entries result in equal bytes. */
 export function writeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
   const parts = checkEntries(entries).flatMap((entry) => {
     const bytes = Buffer.from(entry.bytes ?? []);
@@ -28,7 +28,7 @@ function headerOf(
     type: kind === 'folder' ? 'Directory' : kind === 'link' ? 'SymbolicLink' : 'File',
   } as const;
   const header = Buffer.alloc(block);
-  // Values that do not fit into the old header are in a longer one before it.
+  // Values that do not fit into the header are written to a Pax header before it.
   const needsMore = new Header(data).encode(header);
   return needsMore
     ? [new Pax({ path: data.path, ...(target === '' ? {} : { linkpath: target }) }).encode(), header]

@@ -10,7 +10,7 @@ export interface BucketSettings {
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
-  /** What all keys begin with: empty, or ending with a slash. */
+  /** Prefix of all keys: empty, or with a slash at its end. */
   readonly prefix: string;
 }
 
@@ -28,7 +28,7 @@ export interface StoredObject {
 }
 
 export interface Bucket {
-  /** For people. */
+  /** The location, for users. */
   readonly place: string;
   put(key: string, content: Uint8Array, signal?: AbortSignal): Promise<void>;
   /** All objects whose keys begin with the prefix, in the order of their keys. */
@@ -38,12 +38,12 @@ export interface Bucket {
   read(key: string, range: ByteRange): Promise<Uint8Array>;
 }
 
-/** Longest time of one request, in ms. */
+/** Timeout of one request, in ms. */
 const requestMs = 30_000;
-/** How long credentials are used before they are read again, in ms. */
+/** Interval after which credentials are read again, in ms. */
 const credentialsMs = 60_000;
 
-/** @param readCredentials asked again from time to time, and after each refusal. */
+/** @param readCredentials called periodically, and after each refusal. */
 export function openBucket(
   settings: BucketSettings,
   readCredentials: () => Promise<BucketCredentials>,
@@ -62,14 +62,14 @@ export function openBucket(
     return known.client;
   };
 
-  /** @throws StoreError for any answer but a success. */
+  /** @throws StoreError for every response except success. */
   const request = async (what: string, url: string, init: RequestInit = {}): Promise<Response> => {
     const { signal } = init;
     const limit = AbortSignal.timeout(requestMs);
     const response = await (
       await client()
     )
-      // A redirect would carry the signed request to wherever it points.
+      // A redirect would send the signed request to another host.
       .fetch(url, { ...init, redirect: 'manual', signal: anySignal(signal ? [signal, limit] : [limit]) })
       .catch((cause: unknown) => {
         throw new StoreError(`${what}: ${place} does not answer: ${reasonOf(cause)}`, { cause });
@@ -80,7 +80,7 @@ export function openBucket(
     const why =
       location === null
         ? describeRefusal(await response.text().catch(() => ''))
-        : ` and redirects to ${location.slice(0, 200)}; name that one as the endpoint if it is right`;
+        : ` and redirects to ${location.slice(0, 200)}; if that is correct, set it as the endpoint`;
     throw new StoreError(`${what}: ${place} answers ${response.status}${why}`);
   };
 
@@ -89,7 +89,7 @@ export function openBucket(
     for (let token: string | undefined = ''; token !== undefined;) {
       const query = new URLSearchParams({ 'list-type': '2', ...wanted });
       if (token !== '') query.set('continuation-token', token);
-      const response = await request('logs are not listed', `${root}?${query.toString()}`);
+      const response = await request('listing logs failed', `${root}?${query.toString()}`);
       const page = parsePage(await response.text(), place);
       pages.push(page);
       token = page.next;
@@ -104,7 +104,9 @@ export function openBucket(
       const headers = { 'content-type': 'application/x-ndjson', 'x-amz-content-sha256': sha256 };
       const body = Buffer.from(content);
       const url = `${root}/${encodeKey(prefix + key)}`;
-      await (await request('a log is not sent', url, { method: 'PUT', body, headers, signal })).arrayBuffer();
+      await (
+        await request('sending a log failed', url, { method: 'PUT', body, headers, signal })
+      ).arrayBuffer();
     },
     async list(from) {
       const pages = await readPages({ prefix: prefix + from });
@@ -121,7 +123,9 @@ export function openBucket(
     async read(key, { offset, length }) {
       if (length === 0) return new Uint8Array();
       const headers = { range: `bytes=${offset}-${offset + length - 1}` };
-      const response = await request('a log is not read', `${root}/${encodeKey(prefix + key)}`, { headers });
+      const response = await request('reading a log failed', `${root}/${encodeKey(prefix + key)}`, {
+        headers,
+      });
       return new Uint8Array(await response.arrayBuffer());
     },
   };
@@ -157,7 +161,7 @@ interface ListBucketResult {
 function parsePage(xml: string, place: string): Page {
   const { ListBucketResult: page } = parse<{ readonly ListBucketResult?: ListBucketResult | '' }>(xml);
   if (page === undefined || page === '')
-    throw new StoreError(`logs are not listed: ${place} does not answer as S3 does; look at its endpoint`);
+    throw new StoreError(`listing logs failed: ${place} does not respond like S3; check its endpoint`);
   const objects = (page.Contents ?? []).map(({ Key: key = '', Size: size, LastModified: stored = '' }) => ({
     key,
     size: Number(size),
@@ -175,7 +179,7 @@ function describeRefusal(body: string): string {
   return words === '' ? '' : ` (${words.slice(0, 300)})`;
 }
 
-/** What is no XML has no elements. */
+/** Returns no elements for text that is not XML. */
 function parse<Document>(xml: string): Partial<Document> {
   try {
     return parser.parse(xml) as Partial<Document>;
@@ -184,7 +188,7 @@ function parse<Document>(xml: string): Partial<Document> {
   }
 }
 
-/** The cause of `fetch failed` says why it failed. */
+/** The reason of a `fetch failed` error is in its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name;

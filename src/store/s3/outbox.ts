@@ -7,14 +7,14 @@ import { cutNotice } from '../folder.js';
 import { currentPath } from '../store.js';
 
 /**
- * A piece of a log, whole lines written by one process. While it grows, its file ends with `.open`; afterwards
- * it never changes, so that sending it twice is harmless.
+ * A piece of a log: whole lines written by one process. While it grows, its file name ends with `.open`. Afterwards it
+ * never changes, so that sending it twice is harmless.
  */
 export interface Piece {
-  /** Of the log: `<clusterUid>/<day>/<nodeId>/<file>.log`. */
+  /** Path of the log: `<clusterUid>/<day>/<nodeId>/<file>.log`. */
   readonly path: string;
   readonly writer: string;
-  /** `<writer>-<n>`; those of one writer sort in the order of writing. */
+  /** `<writer>-<n>`; IDs of one writer sort in the order of writing. */
   readonly id: string;
   readonly file: string;
   readonly size: number;
@@ -24,19 +24,19 @@ export interface Piece {
 
 export interface OutboxOptions {
   readonly folder: string;
-  /** Largest part of a log from one process, in bytes. */
+  /** Maximum size of the part of a log from one process, in bytes. */
   readonly logLimit: number;
 }
 
 /** A piece is closed at this size, in bytes. */
 const pieceBytes = 1024 * 1024;
-/** A piece that no process has written to for so long, in ms, has lost its process: pieces live shorter. */
+/** Time without writes after which a piece is abandoned, in ms; living processes close pieces earlier. */
 export const abandonedMs = 60_000;
-/** Logs whose sizes are known at a time. */
+/** Maximum number of logs whose sizes are remembered. */
 const rememberedLogs = 10_000;
 const openSuffix = '.open';
 
-/** The pieces of logs that this machine has not sent yet. Several processes may share its folder. */
+/** The pieces of logs that this machine has not sent yet. Several processes may share the folder. */
 export class Outbox {
   readonly writer = randomUUID().slice(0, 8);
   readonly #folder: string;
@@ -59,13 +59,13 @@ export class Outbox {
     const notice = cutNotice(this.#logLimit);
     const cut = appendLimited({ file: piece.file, chunk, limit, notice });
     piece.bytes += chunk.length;
-    // The next limit is below zero: only the first cut is noted.
+    // Makes the next limit negative, so that only the first cut adds a notice.
     if (cut === 'full') own.closedBytes = Infinity;
     if (cut === 'full' || piece.bytes >= pieceBytes) this.#close(path);
     return cut;
   }
 
-  /** Closes the piece of a log that is open here. One of the day before is closed by its age. */
+  /** Closes the open piece of a log. A piece of the previous day is closed by its age. */
   close(log: string): void {
     this.#close(currentPath(log));
   }
@@ -84,7 +84,7 @@ export class Outbox {
       if (piece !== undefined && Date.now() - piece.beganAt >= ms) this.#close(path);
   }
 
-  /** Every piece in the folder, of other processes too, in the order of writing. */
+  /** Every piece in the folder, including those of other processes, in the order of writing. */
   async pieces(prefix = ''): Promise<readonly Piece[]> {
     const entries = await readdir(join(this.#folder, prefix), { recursive: true, withFileTypes: true }).catch(
       () => [],
@@ -103,7 +103,7 @@ export class Outbox {
 
   async remove({ file }: Piece): Promise<void> {
     await rm(file, { force: true });
-    // Folders that are not empty stay.
+    // Keeps folders that are not empty.
     for (let folder = dirname(file); folder !== this.#folder; folder = dirname(folder))
       if (
         !(await rmdir(folder).then(
@@ -116,7 +116,7 @@ export class Outbox {
 
   #ownLog(path: string): OwnLog {
     const own = this.#logs.get(path) ?? { closedBytes: 0, piece: undefined };
-    // The log that was written last is the last one to be forgotten.
+    // Moves the log to the end: the least recently written log is forgotten first.
     this.#logs.delete(path);
     this.#logs.set(path, own);
     const oldest = this.#logs.keys().next().value;
@@ -149,7 +149,7 @@ export class Outbox {
 /** `<writer>-<n>`. */
 export const pieceId = /^([0-9a-f]{8})-\d{9}$/;
 
-/** What this process has written to a log. */
+/** The part of a log that this process has written. */
 interface OwnLog {
   closedBytes: number;
   piece: OwnPiece | undefined;

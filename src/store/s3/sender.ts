@@ -7,26 +7,26 @@ import { abandonedMs, type Outbox, type Piece } from './outbox.js';
 export interface SenderOptions {
   readonly outbox: Outbox;
   readonly bucket: Bucket;
-  /** Most bytes that may wait; of more, the oldest pieces are dropped. */
+  /** Maximum size of pending pieces, in bytes; the oldest are dropped first. */
   readonly outboxBytes: number;
   readonly report: (message: string) => void;
 }
 
 export interface Sender {
-  /** Sends what is closed now, rather than with the next round. */
+  /** Sends closed pieces now instead of at the next interval. */
   wake(): void;
   close(): Promise<void>;
 }
 
 const roundMs = 1_000;
-/** Age at which a piece is closed and sent, in ms: what is lost with a machine. */
+/** Age at which a piece is closed and sent, in ms: the maximum loss if the machine is lost. */
 const pieceMs = 5_000;
 const longestPauseMs = 60_000;
-/** Longest time that the end of a worker waits for the bucket, in ms. */
+/** Timeout for the bucket while a worker shuts down, in ms. */
 const closingMs = 5_000;
 const requestsAtOnce = 8;
 
-/** Sends the pieces of an outbox, in the order of writing for each log, until the bucket has them. */
+/** Sends the pieces of an outbox to the bucket, in the order of writing for each log, and retries failures. */
 export function startSender(options: SenderOptions): Sender {
   const { outbox, bucket, report } = options;
   const closing = new AbortController();
@@ -39,10 +39,10 @@ export function startSender(options: SenderOptions): Sender {
   const round = async (signal?: AbortSignal): Promise<void> => {
     const pieces = await choose(options);
     const { sent, failure } = await send(pieces, options, signal);
-    // What was cut off here is sent again by the last round.
+    // The last call sends interrupted pieces again.
     if (closing.signal.aborted && signal === closing.signal) return;
     if (failure !== undefined && !failing)
-      report(`${failure.message}; logs wait in the store of this worker, and tasks go on`);
+      report(`${failure.message}; logs are kept in the store of this worker, and tasks continue`);
     if (failure === undefined && failing) report(`logs are sent to ${bucket.place} again`);
     failing = failure !== undefined;
     pauseMs = failing && sent === 0 ? Math.min(pauseMs * 2, longestPauseMs) : roundMs;
@@ -51,7 +51,7 @@ export function startSender(options: SenderOptions): Sender {
     clearTimeout(timer);
     wanted = false;
     running ??= round(closing.signal)
-      .catch((error: unknown) => report(`logs are not sent: ${String(error)}`))
+      .catch((error: unknown) => report(`sending logs failed: ${String(error)}`))
       .finally(() => {
         running = undefined;
         if (closing.signal.aborted) return;
@@ -71,13 +71,13 @@ export function startSender(options: SenderOptions): Sender {
       await running;
       outbox.closeOlderThan(0);
       await round(AbortSignal.timeout(closingMs)).catch((error: unknown) =>
-        report(`logs are not sent: ${String(error)}`),
+        report(`sending logs failed: ${String(error)}`),
       );
     },
   };
 }
 
-/** The pieces to send: its own that are closed, and those of processes that ended. */
+/** The pieces to send: closed ones of this process, and those of processes that have ended. */
 async function choose({ outbox, outboxBytes, report }: SenderOptions): Promise<readonly Piece[]> {
   outbox.closeOlderThan(pieceMs);
   const pieces = await outbox.pieces();
@@ -88,13 +88,13 @@ async function choose({ outbox, outboxBytes, report }: SenderOptions): Promise<r
   const dropped = surplusOf(closed, outboxBytes);
   for (const piece of dropped) await outbox.remove(piece);
   if (dropped.size > 0)
-    report(`${dropped.size} pieces of logs were dropped: more than ${outboxBytes} bytes wait to be sent`);
+    report(`${dropped.size} pieces of logs were dropped: more than ${outboxBytes} bytes are pending`);
   return closed.filter(
     (piece) => !dropped.has(piece) && (piece.writer === outbox.writer || isAbandoned(piece)),
   );
 }
 
-/** The oldest pieces, as many as must go. */
+/** The oldest pieces that exceed the limit. */
 function surplusOf(pieces: readonly Piece[], limit: number): ReadonlySet<Piece> {
   let surplus = pieces.reduce((sum, { size }) => sum + size, 0) - limit;
   const dropped = new Set<Piece>();
@@ -121,7 +121,7 @@ async function send(
   const sendLog = async (ofLog: readonly Piece[]): Promise<void> => {
     for (const piece of ofLog) {
       const content = await readFile(piece.file).catch((error: unknown) => {
-        // Another process sent it.
+        // Another process has sent it.
         if (isAbsent(error)) return undefined;
         throw error;
       });

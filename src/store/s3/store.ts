@@ -17,20 +17,20 @@ import { keyOf, startSender } from './sender.js';
 
 export interface S3StoreOptions {
   readonly bucket: Bucket;
-  /** The store's folder on this machine; what is not sent yet is in it. */
+  /** The store's folder on this machine, with pending pieces. */
   readonly folder: string;
   readonly report: (message: string) => void;
-  /** Largest part of a log from one process and day, in bytes; 64 MiB unless given. */
+  /** Maximum size of the part of a log from one process and day, in bytes. Default: 64 MiB. */
   readonly logLimit?: number;
-  /** Most bytes that wait while the bucket does not answer; 512 MiB unless given. */
+  /** Maximum size of pending pieces while the bucket does not answer, in bytes. Default: 512 MiB. */
   readonly outboxBytes?: number;
 }
 
 /**
- * Logs in a bucket. S3 has no append: a log consists of pieces, each an object, which wait on the worker's disk
- * until the bucket has them. So a bucket that does not answer disturbs no task, and a killed worker loses
- * nothing that a later one on its machine could not send.
- * @throws StoreError if others have access to the folder.
+ * Stores logs in a bucket. S3 cannot append, so a log consists of pieces, each an object, which remain on the worker's
+ * disk until they are sent. An unavailable bucket therefore does not affect tasks, and a later worker on the machine
+ * sends the pieces of a killed one.
+ * @throws StoreError if other users have access to the folder.
  */
 export function createS3Store({
   bucket,
@@ -52,14 +52,14 @@ export function createS3Store({
   };
 }
 
-/** Reads logs from the bucket, and from this machine's folder what waits there. */
+/** Reads logs from the bucket, and pending pieces from this machine's folder. */
 export function openS3Archive({ bucket, folder }: Pick<S3StoreOptions, 'bucket' | 'folder'>): LogArchive {
   const outbox = new Outbox({ folder: outboxOf(folder), logLimit: 0 });
   return {
     place: bucket.place,
     lagMs: 10_000,
     async days(clusterUid) {
-      // What is sent in between is found in the bucket, which is asked last.
+      // The bucket is read last, so that pieces sent in the meantime are found there.
       const waiting = await namesIn(join(outboxOf(folder), requireUid(clusterUid)));
       const stored = await bucket.listFolders(`logs/${clusterUid}/`);
       return [...new Set([...waiting, ...stored])].filter((name) => isDay(name)).toSorted();
@@ -87,14 +87,14 @@ function outboxOf(folder: string): string {
 /** A piece without a file is in the bucket. */
 type PlacedPiece = Pick<Piece, 'path' | 'id' | 'size' | 'writer' | 'changedAt'> & { readonly file?: string };
 
-/** None for objects that are not ours. */
+/** Returns none for foreign objects. */
 function sentPiece({ key, size, storedAt: changedAt }: StoredObject): readonly PlacedPiece[] {
   const [, path = '', id = ''] = /^logs\/(.*)\/([^/]*)$/.exec(key) ?? [];
   const writer = pieceId.exec(id)?.[1];
   return writer === undefined ? [] : [{ path, id, size, writer, changedAt }];
 }
 
-/** One log for each writer: its pieces follow each other. */
+/** Joins the pieces of each writer to one log, in order. */
 function joinPieces(pieces: readonly PlacedPiece[], bucket: Bucket): readonly StoredLog[] {
   const logs = new Map<string, PlacedPiece[]>();
   for (const piece of pieces.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
@@ -141,7 +141,7 @@ async function readPiece(piece: PlacedPiece, range: ByteRange, bucket: Bucket): 
     return await readFileRange(file, range);
   } catch (error) {
     if (!isAbsent(error)) throw error;
-    // It was closed, or sent, a moment ago.
+    // It was closed or sent in the meantime.
     return readFileRange(file.replace(/\.open$/, ''), range).catch(() => bucket.read(keyOf(piece), range));
   }
 }

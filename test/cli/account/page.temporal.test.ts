@@ -164,7 +164,7 @@ describe('the page for provider accounts', () => {
       /id="field\.port\.error">should be a number, but is &quot;high&quot;/,
     );
     expect((await send('static', { name: 'rack', 'field.port': '22' })).text).toMatch(
-      /role="alert">fields are missing\. The plugin needs machines, or inventory/,
+      /role="alert">fields are missing\. The plugin requires machines, or inventory/,
     );
     expect(
       (

@@ -65,7 +65,7 @@ describe('an invalid account', () => {
       'try',
       { type: 'static' },
       'ProblemsError',
-      'needs machines, or inventory',
+      'requires machines, or inventory',
     ],
     ['a type that is not there', 'try', { type: 'locl' }, 'NotFound', 'Did you mean "local"?'],
     ['a name that is none', '../x', { type: 'docker' }, 'Usage', 'NAME: "../x" is not a valid name'],
@@ -164,7 +164,7 @@ describe('an invalid account', () => {
     await chmod(join(folder, 'data'), 0o755);
     const before = await readFile(file, 'utf8');
     expect(() => addAccount(workspace, { ...draft, name: 'other' }, { replace: false })).toThrow(
-      /is open to others/,
+      /is accessible to other users/,
     );
     expect(await readFile(file, 'utf8')).toBe(before);
   });

@@ -77,7 +77,7 @@ describe('heddle.yaml with a further account', () => {
 
   it('is refused if the result would be invalid', () => {
     expect(() => putAccount(written, 'Bad Name', local)).toThrow(
-      /heddle.yaml was not changed.*is no valid name/,
+      /heddle.yaml was not changed.*is not a valid name/,
     );
   });
 });

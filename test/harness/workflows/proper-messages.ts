@@ -42,7 +42,7 @@ export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) =
         .handle('proper', 'artifacts')
         .executeUpdate('rollback', { args: ['keys'] })
         .catch(causeOf),
-    ).resolves.toMatch(/there is no resource keys/),
+    ).resolves.toMatch(/resource keys does not exist/),
   artifactPart: async (world) => {
     await world.handle('proper', 'artifactPart').signal('keep');
     await world.handle('proper', 'artifactPart').signal('drop');

@@ -65,11 +65,11 @@ describe('an expression in a text', () => {
   test.each([
     ['${{ var.x', 'is not closed'],
     ['${{ var.x\n}}', 'is not closed'],
-    ['${{ 1 + 1 }}', 'is no name'],
-    ['${{ var. }}', 'is no name'],
-    ['${{ word(node.id }}', 'is no name'],
-    ['${{ quote(node.id) }}', 'is no name'],
-    ['${{}}', 'is no name'],
+    ['${{ 1 + 1 }}', 'must be a name'],
+    ['${{ var. }}', 'must be a name'],
+    ['${{ word(node.id }}', 'must be a name'],
+    ['${{ quote(node.id) }}', 'must be a name'],
+    ['${{}}', 'must be a name'],
   ])('%j is broken: it %s', (text, wrong) => {
     expect(splitText(text)).toContainEqual(
       expect.objectContaining({ wrong: expect.stringContaining(wrong) }),
@@ -78,17 +78,17 @@ describe('an expression in a text', () => {
 
   test.each([
     ['${{ var.none }}', 'variable none has no value'],
-    ['${{ nodes.app-9.ipaddress }}', 'there is no node app-9'],
+    ['${{ nodes.app-9.ipaddress }}', 'node app-9 does not exist'],
     ['${{ services.db.ipaddress }}', 'no node has service db'],
     ['${{ nodes.app-1.hostname }}', 'nodes.app-1 has no hostname'],
     ['${{ node.constructor }}', 'node has no constructor'],
-    ['${{ var.port.x }}', 'var.port is no mapping'],
+    ['${{ var.port.x }}', 'var.port is not a mapping'],
     ['${{ word(var.negative) }}', 'it is not a word'],
     ['${{ word(var.map) }}', 'it is not a word'],
     // A shell would run the second word of HOST=${{ word(node.address) }}.
     ['HOST=${{ word(node.address) }}', 'it is not a word: it is a list'],
     ['${{ word(var.map.a.list) }}', 'it is not a word: it is a list'],
-    ['rm -rf /srv/${{ word(var.empty) }}', 'it is not a word: each item is one'],
+    ['rm -rf /srv/${{ word(var.empty) }}', 'it is not a word: it must be a list of at least one word'],
   ])('%s is refused: %s', (text, why) => {
     expect(() => fill(text)).toThrow(why);
   });

@@ -74,7 +74,7 @@ describe('a public key', () => {
     ['another type', 'ssh-dss AAAA'],
   ])('is not %s', (_, text) => {
     expect(readPublicKey(text)).toBeUndefined();
-    expect(faultOf({ kind: 'log in', user: 'ada', publicKey: text })).toMatch(/is not the public key/);
+    expect(faultOf({ kind: 'log in', user: 'ada', publicKey: text })).toMatch(/must be the public key/);
   });
 });
 

@@ -66,7 +66,7 @@ describe('failures of a machine in a row', () => {
       failures: 3,
       quarantine: {
         by: 'heddle',
-        comment: '3 operations in a row failed; the last, operation 7: no power',
+        comment: '3 consecutive operations failed; the last, operation 7: no power',
         since: '2026-07-01T09:01:00Z',
       },
     });

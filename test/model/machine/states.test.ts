@@ -108,32 +108,32 @@ describe('requests that a machine refuses', () => {
       'forcing steps that write nothing',
       {},
       { kind: 'load', image, force: true, only: 'post-load' },
-      /write nothing, so they cannot be forced/,
+      /do not write the image, so they cannot be forced/,
     ],
     [
       'restoring half an image',
       { state: 'maintenance', half: image },
       { kind: 'restore' },
-      /half of image base@1/,
+      /image base@1 was only partly loaded/,
     ],
     ['removing a machine in use', { state: 'in use', user: 'ada' }, { kind: 'remove' }, /in use \(ada\)/],
     [
       'reserving what is in use',
       { state: 'in use', user: 'ada' },
       { kind: 'reserve', user: 'bob' },
-      /machine m is in use \(ada\): it takes no reserve for bob; what it takes is heddle machine load, capture, maintain$/,
+      /machine m is in use \(ada\): reserve for bob is not possible; possible commands of heddle machine: load, capture, maintain$/,
     ],
     [
       'what its provider cannot do',
       {},
       { kind: 'power', verb: 'off' },
-      /cannot do POWER_OFF; it can do LOAD/,
+      /does not support POWER_OFF; supported: LOAD/,
     ],
     [
       'cleaning what is off',
       { keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['SANITIZE'] } },
       { kind: 'unload' },
-      /m was switched off, .* part in unload; 'heddle machine power m on'/,
+      /m is switched off, but unload needs its operating system; run 'heddle machine power m on'/,
     ],
     ['retrying a registration that succeeded', {}, { kind: 'retry' }, /m has no failed registration/],
     [
@@ -155,19 +155,19 @@ describe('requests that a machine refuses', () => {
         },
       },
       { kind: 'capture', image, prove: true },
-      /was switched off/,
+      /is switched off/,
     ],
     [
       'opening what is off',
       { keepsOff: true, state: 'reserved' },
       { kind: 'log in', user: 'ada' },
-      /was switched off/,
+      /is switched off/,
     ],
     [
       'a capture that could write over an image',
       { account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE'] } },
       { kind: 'capture', image, prove: true },
-      /cannot do IMAGE_EXISTS/,
+      /does not support IMAGE_EXISTS/,
     ],
   ])('%s', (_, part, intent, words) => {
     expect(refusalOf(machine(part), intent)).toMatch(words);
@@ -269,13 +269,13 @@ describe('tables of steps', () => {
 
 describe('a request that every machine refuses', () => {
   it.each<readonly [MachineIntent, RegExp]>([
-    [{ kind: 'reserve', user: '' }, /its user is a name/],
+    [{ kind: 'reserve', user: '' }, /its user must be a name/],
     [{ kind: 'log in', user: ' ' }, /its user/],
     [{ kind: 'reserve', user: 'a\nb' }, /without control characters/],
     [{ kind: 'reserve', user: 'x'.repeat(101) }, /1 to 100 characters/],
-    [{ kind: 'load', image: { name: '../etc', revision: '1' } }, /"\.\.\/etc@1" is no image/],
-    [{ kind: 'capture', image: { name: 'web', revision: '' }, prove: true }, /"web@" is no image/],
-    [{ kind: 'status', image: { name: '', revision: '1' } }, /is no image/],
+    [{ kind: 'load', image: { name: '../etc', revision: '1' } }, /"\.\.\/etc@1" is not a valid image/],
+    [{ kind: 'capture', image: { name: 'web', revision: '' }, prove: true }, /"web@" is not a valid image/],
+    [{ kind: 'status', image: { name: '', revision: '1' } }, /is not a valid image/],
   ])('%j', (intent, words) => {
     expect(faultOf(intent)).toMatch(words);
   });

@@ -205,7 +205,7 @@ describe('admission', () => {
       declined: {
         one: 'never answered',
         two: 'no room',
-        off: 'is switched off: its limit is 0 nodes',
+        off: 'is disabled: its limit is 0 nodes',
         other: 'does not serve label a',
         small: 'its limits are too small: 8 cores needed, 4 allowed',
       },

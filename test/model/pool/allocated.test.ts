@@ -67,7 +67,7 @@ describe('nodes that clusters are allocated', () => {
     const refusal = (more: object): string | undefined =>
       refuseDemand(pool, { id: 'x', labels: ['a'], requester: 'test', tags: { a: 'b' }, ...more });
     expect(refusal({})).toBeUndefined();
-    expect(refusal({ labels: ['a', 'a'] })).toContain('it asks for one label');
+    expect(refusal({ labels: ['a', 'a'] })).toContain('a request with tags must have exactly one label');
     expect(refusal({ tags: { a: 'x'.repeat(3_000) } })).toContain('tags has more than 2048 characters');
   });
 });

@@ -22,8 +22,10 @@ function open(providerTypes?: Readonly<Record<string, ProviderTraits>>): PoolSta
 
 it('a pool is exported only if the machines of all of its nodes are known to be able to move', () => {
   expect(refuseExport(open({ memory: free }))).toBeUndefined();
-  expect(refuseExport(open({ memory: claiming }))).toContain('who has which machine of provider pool main');
-  expect(refuseExport(open())).toContain('it is not known whether machines of provider pool main');
+  expect(refuseExport(open({ memory: claiming }))).toContain(
+    'the allocation of machines of provider pool main',
+  );
+  expect(refuseExport(open())).toContain('it is unknown whether machines of provider pool main');
 });
 
 it('a pool is not exported while nodes are left of a provider pool that it no longer has', () => {
@@ -38,5 +40,5 @@ it('a pool is not exported while nodes are left of a provider pool that it no lo
   moveTo('static');
   expect(refuseExport(pool)).toContain('provider pool shelf (type static)');
   pool.providerTypes = { memory: free, static: claiming };
-  expect(refuseExport(pool)).toContain('who has which machine of provider pool shelf');
+  expect(refuseExport(pool)).toContain('the allocation of machines of provider pool shelf');
 });

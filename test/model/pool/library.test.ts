@@ -51,7 +51,7 @@ describe('nodes of an image of the library', () => {
     ask(pool, 'one', 0);
     expect(pool.requests['one']).toMatchObject({
       state: 'requested',
-      waits: 'provider pool main: there is no image web',
+      waits: 'provider pool main: image web does not exist',
     });
     tell(pool, { elsewhere: 3 });
     ask(pool, 'other', 1, 'b');
@@ -152,7 +152,7 @@ describe('nodes of an image of the library', () => {
       Object.values(pool.nodes)
         .filter(({ state }) => state === 'deleting')
         .map(({ why }) => why),
-    ).toEqual(['its image was taken back', 'its image was taken back']);
+    ).toEqual(['its image was rolled back', 'its image was rolled back']);
   });
 
   it('stay and serve if there is no other version', () => {

@@ -140,7 +140,7 @@ describe('requests that are alike', () => {
     expect(viewRequests(pool, { since: 0 }).requests.map(({ waits }) => waits)).toEqual([
       undefined,
       why,
-      `an earlier one like it waits: ${why}`,
+      `an earlier request for the same waits: ${why}`,
     ]);
   });
 
@@ -167,7 +167,7 @@ describe('messages that a pool refuses', () => {
       'a hold of a node that is not there',
       () => refuseHold(pool, { nodeId: 'b-1', comment: 'x' }),
       'NotFound',
-      "pool ci has no node b-1; 'heddle pool nodes ci'",
+      "pool ci has no node b-1; run 'heddle pool nodes ci'",
     ],
     [
       'a hold that does not say why',

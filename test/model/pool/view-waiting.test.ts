@@ -42,7 +42,7 @@ it('the view of waiting tenants says what each has, what it is entitled to, and 
       fairShare: 0.5,
       reasons: [
         { why: 'provider pool main: 1 node over its limit of 4 nodes', requests: 3 },
-        { why: 'provider pool other: there is no image web', requests: 1 },
+        { why: 'provider pool other: image web does not exist', requests: 1 },
       ],
     },
     {

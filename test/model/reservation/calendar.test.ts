@@ -131,7 +131,7 @@ describe('the calendar', () => {
       count: 1,
     });
     expect(choose(state, { count: 2, computers, from: 160, to: 260 })).toEqual({
-      lacking: expect.stringContaining(`0 of the 4 machines that fit are free`) as string,
+      lacking: expect.stringContaining(`0 of the 4 matching machines are free`) as string,
     });
     expect(choose(state, { count: 2, computers, from: 160, to: 260 })).toEqual({
       lacking: expect.stringContaining(`from ${new Date(200).toISOString()} on`) as string,

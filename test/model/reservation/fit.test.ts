@@ -22,7 +22,7 @@ const computer: Candidate = {
 
 describe('a machine that is checked for a reservation', () => {
   it.each<readonly [what: string, Partial<Candidate>, Parameters<typeof unfitText>[1], RegExp]>([
-    ['of another site', {}, { count: 1, site: 'moon' }, /of site lab/],
+    ['of another site', {}, { count: 1, site: 'moon' }, /in site lab/],
     ['of another group', {}, { count: 1, group: 'db' }, /not in group db/],
     ['with another label', {}, { count: 1, labels: { rack: 'r1' } }, /no label rack=r1/],
     ['that cannot do it', {}, { count: 1, can: ['POWER_ON'] }, /cannot do POWER_ON/],

@@ -253,16 +253,16 @@ describe('reservations that are refused without a machine check', () => {
   const asked = { user: 'ada', image, to: 100_000, wanted: { count: 1 }, by: 'test' };
 
   it.each([
-    [{ from: 0 }, /begins at 1970-.* past/],
-    [{ from: 200_000, to: 150_000 }, /not after its beginning/],
+    [{ from: 0 }, /starts at 1970-.* past/],
+    [{ from: 200_000, to: 150_000 }, /not after its start/],
     [{ to: 150_000 }, undefined],
     [{ to: Number.NaN }, /milliseconds/],
     [{ to: 150_000, wanted: { count: 51 } }, /1 to 50 machines, not 51/],
-    [{ to: 150_000, wanted: { count: 2, machines: ['a'] } }, /1 machines are named, and 2/],
-    [{ to: 150_000, wanted: { count: 2, machines: ['a', 'a'] } }, /named twice/],
+    [{ to: 150_000, wanted: { count: 2, machines: ['a'] } }, /1 machines are listed, but 2/],
+    [{ to: 150_000, wanted: { count: 2, machines: ['a', 'a'] } }, /listed twice/],
     [{ from: 400 * 86_400_000, to: 401 * 86_400_000 }, /more than a year/],
     [{ to: 150_000, user: 'x'.repeat(101) }, /at most 100/],
-    [{ to: 150_000, image: { name: '../x', revision: '1' } }, /no image/],
+    [{ to: 150_000, image: { name: '../x', revision: '1' } }, /not a valid image/],
   ] as const)('%j', (part, expected) => {
     const why = refuseRequest(newReservations('u'), { ...asked, ...part }, 100_000);
     if (expected === undefined) expect(why).toBeUndefined();

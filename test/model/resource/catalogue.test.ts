@@ -82,9 +82,9 @@ describe('the catalogue', () => {
   it.each<[string, unknown, RegExp]>([
     ['a name with a slash', request('a/b', 'x'), /Letters, digits and \. _ -/],
     ['a name of dots', request('..', 'x'), /Letters, digits/],
-    ['no digest', { ...request('a', 'x'), digest: 'md5:1' }, /no digest/],
-    ['another format', { ...request('a', 'x'), format: 'folder' }, /no digest, format/],
-    ['too many bytes', request('a', 'x', { bytes: maxResourceBytes + 1 }), /not one of at most/],
+    ['no digest', { ...request('a', 'x'), digest: 'md5:1' }, /lacks a digest/],
+    ['another format', { ...request('a', 'x'), format: 'folder' }, /lacks a digest, format/],
+    ['too many bytes', request('a', 'x', { bytes: maxResourceBytes + 1 }), /the size must be at most/],
     [
       'a wrong number of parts',
       request('a', 'x', { bytes: resourcePartBytes + 1, parts: 1 }),
@@ -115,8 +115,10 @@ describe('the catalogue', () => {
   });
 
   it('refuses unknown names', () => {
-    expect(refuseSet({}, 'keys', 1)).toMatch(/there is no resource keys/);
-    expect(refuseSet(withVersions('a', 'b'), 'keys', 9)).toBe('resource keys has no version 9; it has 1, 2');
+    expect(refuseSet({}, 'keys', 1)).toMatch(/resource keys does not exist/);
+    expect(refuseSet(withVersions('a', 'b'), 'keys', 9)).toBe(
+      'resource keys has no version 9; existing versions: 1, 2',
+    );
   });
 
   it('prunes what is neither active, previous, used nor new; content is deleted with its last version', () => {

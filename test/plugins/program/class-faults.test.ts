@@ -128,14 +128,14 @@ describe('a class that is not built in', () => {
   });
 
   it.concurrent.each([
-    ['10 MB', 'result.blob passes the limit'],
-    ['3 MB line', 'result.blob passes the limit'],
-    ['prototype', 'result.__proto__ is a key that is not allowed'],
-    ['cyclic', 'result.cyclic.self holds itself'],
+    ['10 MB', 'result.blob exceeds the limit'],
+    ['3 MB line', 'result.blob exceeds the limit'],
+    ['prototype', 'result.__proto__ is a forbidden key'],
+    ['cyclic', 'result.cyclic.self contains itself'],
     ['bigint', 'result.size is a bigint, which is not JSON'],
     ['proxy', 'it is a Proxy'],
     ['garbage on its line', 'its program\'s output is not JSON: "this is not JSON"'],
-    ['false result on its line', 'providerid that should be a text'],
+    ['false result on its line', 'providerid that should be text'],
   ])('%s: is refused, with plugin and field named', async (how, words) => {
     const failure = await fail(how);
     expect(failure).toMatchObject({

@@ -107,7 +107,7 @@ describe('a program for each task', () => {
   });
 
   it.concurrent.each([
-    ['no status', 'status is missing. A program must give it: 0 for success'],
+    ['no status', 'status is missing. A program must return it: 0 for success'],
     ['status as text', 'status should be a whole number, but is "0"'],
     ['status 1.5', 'status should be a whole number'],
     ['nothing', 'status is missing'],
@@ -115,7 +115,7 @@ describe('a program for each task', () => {
     ['two results', 'output is not JSON'],
     ['unknown kind', 'error.kind'],
     ['error and status 0', 'status is 0, but error is set'],
-    ['prototype', 'result.__proto__ is a key that is not allowed'],
+    ['prototype', 'result.__proto__ is a forbidden key'],
     ['a binary result', 'output is not JSON'],
   ])('%s: is refused, with plugin and field named', async (how, words) => {
     const failure = await fail(how);
@@ -149,7 +149,8 @@ describe('a program for each task', () => {
   it('cannot set what only Heddle sets', async () => {
     expect(await fail('reserved')).toMatchObject({
       type: 'Invalid',
-      message: 'CREATE app-1: plugin p returned flavor, which only Heddle sets; return it under another key',
+      message:
+        'CREATE app-1: plugin p returned flavor, which is reserved for Heddle; return it under another key',
     });
   });
 

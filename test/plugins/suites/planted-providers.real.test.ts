@@ -82,7 +82,7 @@ describe('the suite of providers detects a plugin', () => {
           "'ssh-host-key': text(body, 'hostKey'), note: `with ${String(this.fields['apiKey'])}`,",
         ],
       ],
-      'note, which holds a secret of the account',
+      'note, which contains a secret of the account',
     ],
   ])('%s', async (_what, id, faults, message) => {
     expect(await providerFailure(faults, id)).toContain(message);

@@ -11,7 +11,7 @@ it.each<[string, object, object, readonly string[]]>([
     { onConfigChange: 'reload', actions: { configure: action } },
     lb,
     [
-      'services.app.onConfigChange: is reload, but the service has no action reload. Add actions.reload, or say nothing.',
+      'services.app.onConfigChange: is reload, but the service has no action reload. Add actions.reload, or set onConfigChange: nothing.',
     ],
   ],
   [
@@ -19,27 +19,27 @@ it.each<[string, object, object, readonly string[]]>([
     { onConfigChange: 'restart' },
     lb,
     [
-      'services.app.onConfigChange: is restart, but the service has no action start. Add actions.start, or say nothing.',
+      'services.app.onConfigChange: is restart, but the service has no action start. Add actions.start, or set onConfigChange: nothing.',
     ],
   ],
   [
     'a key that is not there',
     { uses: { config: ['greting'] } },
     lb,
-    ['services.app.uses.config[0]: there is no key greting under config. Did you mean "greeting"?'],
+    ['services.app.uses.config[0]: config has no key greting. Did you mean "greeting"?'],
   ],
   [
     'a router that is not there',
     { rolling: { drain: ['bl'] } },
     lb,
-    ['services.app.rolling.drain[0]: there is no service bl. Did you mean "lb"?'],
+    ['services.app.rolling.drain[0]: service bl is not defined. Did you mean "lb"?'],
   ],
   [
     'a service as its own router',
     { rolling: { drain: ['app'] } },
     lb,
     [
-      'services.app.rolling.drain[0]: a service cannot route traffic to itself. Name the services in front of it.',
+      'services.app.rolling.drain[0]: a service cannot route traffic to itself. List the services in front of it.',
     ],
   ],
   [
@@ -47,7 +47,7 @@ it.each<[string, object, object, readonly string[]]>([
     { rolling: { drain: ['lb'] } },
     {},
     [
-      'services.app.rolling.drain[0]: lb has no action configure, which would leave drained nodes out. Add services.lb.actions.configure.',
+      'services.app.rolling.drain[0]: lb has no action configure, which drains nodes. Add services.lb.actions.configure.',
     ],
   ],
   [
@@ -55,7 +55,7 @@ it.each<[string, object, object, readonly string[]]>([
     { rolling: { drain: ['lb'] } },
     { ...lb, peers: 'none' },
     [
-      'services.app.rolling.drain[0]: lb reads no nodes (peers: none), so it cannot leave out drained ones. Set services.lb.peers to dependencies or all.',
+      'services.app.rolling.drain[0]: lb reads no nodes (peers: none), so it cannot exclude drained nodes. Set services.lb.peers to dependencies or all.',
     ],
   ],
   [
@@ -63,7 +63,7 @@ it.each<[string, object, object, readonly string[]]>([
     { rolling: { drain: ['lb'] }, runtime: { requires: ['lb'] } },
     lb,
     [
-      'services.app: services depend on each other in a circle: app -> lb -> app. Remove one of these dependencies.',
+      'services.app: services have circular dependencies: app -> lb -> app. Remove one of these dependencies.',
     ],
   ],
   [
@@ -71,7 +71,7 @@ it.each<[string, object, object, readonly string[]]>([
     { rolling: { batch: 2, drain: ['lb'] } },
     { ...lb, peers: 'all' },
     [
-      'services.app.rolling.batch: is 2, and the service has 2 nodes: drained all at once, none gets traffic. Set it to at most 1, or leave out drain.',
+      'services.app.rolling.batch: is 2, but the service has 2 nodes: no node would get traffic while all are drained. Set it to at most 1, or remove drain.',
     ],
   ],
   ['an empty batch', { rolling: { batch: 0 } }, lb, [expect.stringContaining('services.app.rolling.batch')]],

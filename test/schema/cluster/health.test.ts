@@ -49,9 +49,9 @@ describe('the check of a service', () => {
   });
 
   test.each([
-    [{}, 'Give one of command, tcp and http'],
-    [{ tcp: 80, http: 'http://node/' }, 'Give one of command, tcp and http'],
-    [{ tcp: 80, sudo: true }, 'sudo goes with a command'],
+    [{}, 'must have one of command, tcp and http'],
+    [{ tcp: 80, http: 'http://node/' }, 'must have one of command, tcp and http'],
+    [{ tcp: 80, sudo: true }, 'has sudo, which requires command'],
     [{ tcp: 70_000 }, 'services.s.check.tcp'],
     [{ tcp: 'node' }, 'services.s.check.tcp'],
     [{ tcp: '$(id):80' }, 'services.s.check.tcp'],
@@ -66,7 +66,9 @@ describe('the check of a service', () => {
 
   test('without a start action is a warning: nothing waits for it', () => {
     expect(read({ tcp: 80 }, { install: { type: 'shell', fields: { script: 'x' } } }).said).toEqual([
-      expect.stringContaining('services.s.check: the service has no start action'),
+      expect.stringContaining(
+        'services.s.check: has no effect on START, because the service has no start action',
+      ),
     ]);
   });
 });

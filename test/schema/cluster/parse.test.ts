@@ -48,14 +48,14 @@ describe('names', () => {
 
   test('a group cannot have the name of a node of another group', () => {
     expect(told({ nodes: { app: group(['s']), 'app-1': group(['s']) } })).toEqual([
-      "nodes.app-1: a group's name cannot end in a hyphen and a number, as nodes' names do. Give it another name.",
+      'nodes.app-1: the name of a group must not end in a hyphen and a number, like the name of a node. Rename the group.',
     ]);
   });
 
   test('a group whose hostnames would be too long is refused', () => {
     expect(told({ name: 'c'.repeat(40), nodes: { ['g'.repeat(16)]: group(['s']) } })).toEqual([]);
     expect(told({ name: 'c'.repeat(40), nodes: { ['g'.repeat(17)]: group(['s']) } })).toEqual([
-      expect.stringContaining('would get 64 characters; 63 is the limit'),
+      expect.stringContaining('would have 64 characters; the limit is 63'),
     ]);
   });
 });
@@ -70,13 +70,13 @@ describe('counts', () => {
   test('all groups together are limited', () => {
     expect(told({ nodes: { a: group(['s'], 9_999), b: group([]) } })).toEqual([]);
     expect(told({ nodes: { a: group(['s'], 9_999), b: group([], 2) } })).toEqual([
-      'nodes: 10001 nodes in all; 10000 is the limit of a cluster',
+      'nodes: has 10001 nodes in total; the limit of a cluster is 10000',
     ]);
   });
 
   test('a minimum above the count, and no group at all, are refused', () => {
     expect(told({ nodes: { app: { ...group(['s'], 2), minimum: 3 } } })).toEqual([
-      expect.stringContaining('nodes.app.minimum: is 3, more than the count 2'),
+      expect.stringContaining('nodes.app.minimum: is 3, but must be at most the count, 2'),
     ]);
     expect(told({ nodes: {}, services: {} })).toEqual([
       expect.stringContaining('nodes: {} has no group of nodes'),
@@ -90,25 +90,25 @@ describe('services', () => {
       'a group names an unknown service',
       { services: { web: {} }, nodes: { app: group(['wbe']) } },
       [
-        'nodes.app.services[0]: there is no service wbe. Did you mean "web"?',
+        'nodes.app.services[0]: service wbe is not defined. Did you mean "web"?',
         expect.stringContaining('services.web: no group of nodes'),
       ],
     ],
     [
       'a group names a service twice',
       { nodes: { app: group(['s', 's']) } },
-      ['nodes.app.services[1]: names the service s twice. Name it once.'],
+      ['nodes.app.services[1]: lists service s twice. Remove one of them.'],
     ],
     [
       'a group names what only objects have',
       { nodes: { app: group(['s', 'constructor', 'constructor']) } },
-      [expect.stringContaining('there is no service constructor'), expect.stringContaining('twice')],
+      [expect.stringContaining('service constructor is not defined'), expect.stringContaining('twice')],
     ],
     [
       'a need that no service provides',
       { services: { s: { requires: ['databse'] }, d: { provides: ['database'] } } },
       [
-        'services.s.requires: no service is called databse or provides it. Did you mean "database"?',
+        'services.s.requires: no service is named databse or provides it. Did you mean "database"?',
         expect.stringContaining('services.d: no group of nodes'),
       ],
     ],
@@ -128,7 +128,7 @@ describe('services', () => {
         nodes: { app: group(['s', 't']) },
       },
       [
-        'nodes.app.services[1]: t conflicts with s, which is on the same nodes. Put them into different groups.',
+        'nodes.app.services[1]: t conflicts with s, which is on the same nodes. Move one of them to another group.',
       ],
     ],
     [
@@ -147,13 +147,13 @@ describe('services', () => {
         nodes: { app: group(['a', 'b', 'c']) },
       },
       [
-        'services.a: services depend on each other in a circle: a -> b -> c -> a. Remove one of these dependencies.',
+        'services.a: services have circular dependencies: a -> b -> c -> a. Remove one of these dependencies.',
       ],
     ],
     [
       'a service that requires itself',
       { services: { s: { install: { requires: ['s'] } } } },
-      [expect.stringContaining('circle: s -> s')],
+      [expect.stringContaining('circular dependencies: s -> s')],
     ],
     [
       'install one way and runtime the other is no circle',
@@ -167,7 +167,7 @@ describe('services', () => {
       'a restart without the actions for it',
       { services: { s: { onPeersChange: 'restart', actions: { start: { type: 'shell' } } } } },
       [
-        'services.s.onPeersChange: is restart, but the service has no action configure. Add actions.configure, or say nothing.',
+        'services.s.onPeersChange: is restart, but the service has no action configure. Add actions.configure, or set onPeersChange: nothing.',
       ],
     ],
     [
@@ -180,7 +180,7 @@ describe('services', () => {
       { services: { s: { actions: { start: { type: 'shell', fields: { script: { file: 'a.sh' } } } } } } },
       [
         expect.stringContaining(
-          'services.s.actions.start.fields.script: names a file, which cannot be read here',
+          'services.s.actions.start.fields.script: names a file, which workers cannot read',
         ),
       ],
     ],

@@ -46,20 +46,16 @@ describe("the origin of a group's nodes", () => {
     [
       'both',
       { provider: 'local', pool: 'ci', label: 'a' },
-      [/nodes\.app\.provider: "local" stands beside a pool/],
+      [/nodes\.app\.provider: "local" cannot be combined with pool/],
     ],
     ['no label', { pool: 'ci' }, [/nodes\.app\.label: is missing/]],
-    [
-      'no pool',
-      { provider: 'local', label: 'a' },
-      [/nodes\.app\.label: "a" names nodes of a pool, and no pool is named/],
-    ],
+    ['no pool', { provider: 'local', label: 'a' }, [/nodes\.app\.label: "a" requires pool/]],
     [
       'what the label says',
       { pool: 'ci', label: 'a', hardware: 'large', image: 'host' },
       [
-        /nodes\.app\.hardware: "large" stands beside a pool/,
-        /nodes\.app\.image: "host" stands beside a pool/,
+        /nodes\.app\.hardware: "large" cannot be combined with pool/,
+        /nodes\.app\.image: "host" cannot be combined with pool/,
       ],
     ],
     [

@@ -96,16 +96,16 @@ config: {text: "\${{ var.none }} \${{ vra.a }} \${{ var.a"}
 ${service('"${{ var.a }}"')}`,
     };
     expect(told(files, { b: 'three', c: 'z', other: 1 })).toEqual([
-      'cluster.yaml:5:1: variables: --var other gives a value to other, which is no variable of this file. Known are: a, b, c, d, e.',
-      'cluster.yaml:6:3: variables.a: has no value. Give one by --var a=VALUE, --var-file FILE or HEDDLE_VAR_a (The first).',
+      'cluster.yaml:5:1: variables: --var other sets other, but the file declares no such variable. Known: a, b, c, d, e.',
+      'cluster.yaml:6:3: variables.a: has no value. Set it with --var a=VALUE, --var-file FILE or HEDDLE_VAR_a (The first).',
       'cluster.yaml:7:3: variables.b: "three" (by --var b) is not a number',
-      'cluster.yaml:8:3: variables.c: "z" (by --var c) is not allowed. Allowed are: "x", "y".',
+      'cluster.yaml:8:3: variables.c: "z" (by --var c) is not allowed. Allowed values: "x", "y".',
       'cluster.yaml:9:3: variables.d: "many" is not a number',
-      expect.stringMatching(/^cluster.yaml:10:21: variables.e.default: would show the secret in the file/),
+      expect.stringMatching(/^cluster.yaml:10:21: variables.e.default: would store the secret in the file/),
       expect.stringMatching(/^cluster.yaml:11:7: variables.f.from/),
-      'cluster.yaml:12:17: config.text: ${{ var.none }} names a variable that is not declared. Known are: a, b, c, d, e, f.',
+      'cluster.yaml:12:17: config.text: ${{ var.none }} refers to a variable that is not declared. Known: a, b, c, d, e, f.',
       'cluster.yaml:12:33: config.text: ${{ vra.a }} begins with the unknown word vra. Did you mean "var"?',
-      'cluster.yaml:12:46: config.text: ${{ var.a is not closed on its line by }}. For the text ${{ itself, write $${{.',
+      'cluster.yaml:12:46: config.text: ${{ var.a is not closed on its line by }}. To write a literal ${{, use $${{.',
     ]);
   });
 
@@ -121,24 +121,26 @@ outputs: {o: 5}
 ${service('"${{ var.constructor }} ${{ var.toString }}"')}`,
     };
     expect(told(files)).toEqual([
-      expect.stringMatching(/^cluster.yaml:6:3: variables.1a: "1a" is no valid name/),
-      expect.stringMatching(/^cluster.yaml:7:3: variables.a-b: "a-b" is no valid name/),
+      expect.stringMatching(/^cluster.yaml:6:3: variables.1a: "1a" is not a valid name/),
+      expect.stringMatching(/^cluster.yaml:7:3: variables.a-b: "a-b" is not a valid name/),
       expect.stringMatching(
-        /^cluster.yaml:8:21: variables.n.allowed: \[1,"two"\] has a value that is not a number/,
+        /^cluster.yaml:8:21: variables.n.allowed: \[1,"two"\] contains a value that is not a number/,
       ),
-      expect.stringMatching(/^cluster.yaml:11:11: outputs.o: 5 is neither a text nor a mapping with value/),
+      expect.stringMatching(/^cluster.yaml:11:11: outputs.o: 5 must be text or a mapping with value/),
       expect.stringMatching(
-        /^cluster.yaml:19:20: .*var.constructor }} names a variable that is not declared/,
+        /^cluster.yaml:19:20: .*var.constructor }} refers to a variable that is not declared/,
       ),
-      expect.stringMatching(/^cluster.yaml:19:43: .*var.toString }} names a variable that is not declared/),
+      expect.stringMatching(
+        /^cluster.yaml:19:43: .*var.toString }} refers to a variable that is not declared/,
+      ),
     ]);
     const given = { 'cluster.yaml': `${base}variables: {v: {default: x}}\n${service('x')}` };
     expect(told(given, { v: null })).toEqual([
-      'cluster.yaml:5:13: variables.v: null (by --var v) is not a text',
+      'cluster.yaml:5:13: variables.v: null (by --var v) is not text',
     ]);
     const own = { 'cluster.yaml': `${base}variables: {v: {from: cluster/web}}\n${service('x')}` };
     expect(told(own)).toEqual([
-      'cluster.yaml:5:17: variables.v.from: is this cluster itself. Name its nodes: ${{ nodes.ID.KEY }}.',
+      'cluster.yaml:5:17: variables.v.from: names this cluster itself. Refer to its nodes: ${{ nodes.ID.KEY }}.',
     ]);
   });
 
@@ -173,9 +175,9 @@ outputs: {t: "\${{ var.t }}"}
 ${service('x')}`,
     };
     expect(told(files, { t: 'hunter2' })).toEqual([
-      'cluster.yaml:6:14: config.a: ${{ var.t }} is a secret variable, which only fields of actions and outputs can use',
-      'cluster.yaml:6:33: config.b: ${{ var.url }} is a value of another cluster, which only fields of actions and outputs can use',
-      'cluster.yaml:6:54: config.c: ${{ nodes.db-1.ipaddress }} refers to nodes, which only fields of actions and outputs can do',
+      'cluster.yaml:6:14: config.a: ${{ var.t }} is a secret variable, which is allowed only in fields of actions and in outputs',
+      'cluster.yaml:6:33: config.b: ${{ var.url }} is a value of another cluster, which is allowed only in fields of actions and in outputs',
+      'cluster.yaml:6:54: config.c: ${{ nodes.db-1.ipaddress }} refers to nodes, which is allowed only in fields of actions and in outputs',
       'cluster.yaml:7:15: outputs.t: ${{ var.t }} is a secret variable. Mark the output `secret: true`.',
     ]);
   });
@@ -199,20 +201,14 @@ ${service('x')}`,
   });
 
   test.each([
-    ['{from: cluster/db, default: x}', 'default: stands beside from'],
-    ['{from: cluster/db, secret: true}', 'secret: stands beside from'],
-    ['{from: cluster/db, type: number, format: ip}', 'format: is for texts, and the type is number'],
-    ['{from: cluster/db, format: ip, pattern: x}', 'pattern: stands beside format'],
-    ['{from: cluster/db, pattern: "("}', 'pattern: is no regular expression'],
-    ['{from: cluster/db, pattern: "(?=x)"}', 'pattern: uses what RE2 does not have'],
-    [
-      '{default: x, format: ip}',
-      'format: is only for a value of another cluster, and the variable has no `from`',
-    ],
-    [
-      '{default: x, output: y}',
-      'output: is only for a value of another cluster, and the variable has no `from`',
-    ],
+    ['{from: cluster/db, default: x}', 'default: cannot be combined with from'],
+    ['{from: cluster/db, secret: true}', 'secret: cannot be combined with from'],
+    ['{from: cluster/db, type: number, format: ip}', 'format: applies only to texts, but the type is number'],
+    ['{from: cluster/db, format: ip, pattern: x}', 'pattern: cannot be combined with format'],
+    ['{from: cluster/db, pattern: "("}', 'pattern: is not a valid regular expression'],
+    ['{from: cluster/db, pattern: "(?=x)"}', 'pattern: uses syntax that RE2 does not support'],
+    ['{default: x, format: ip}', 'format: requires from: it applies only to values of other clusters'],
+    ['{default: x, output: y}', 'output: requires from: it applies only to values of other clusters'],
   ])('declared as %s are refused', (declared, why) => {
     const files = { 'cluster.yaml': `${base}variables: {v: ${declared}}\n${service('x')}` };
     const [key = '', what = ''] = why.split(': ');
@@ -246,14 +242,17 @@ describe('expressions about nodes', () => {
   });
 
   test.each([
-    ['${{ nodes.db-2.ipaddress }}', 'names no node of the cluster. It has app-1 to app-2, db-1.'],
-    ['${{ services.apq.ipaddress }}', 'names no service. Did you mean "app"?'],
-    ['${{ nodes.db-1 }}', 'names no key. Such as hostname, ipaddress, nodenum, group.'],
+    [
+      '${{ nodes.db-2.ipaddress }}',
+      'refers to a node that does not exist. Existing nodes: app-1 to app-2, db-1.',
+    ],
+    ['${{ services.apq.ipaddress }}', 'refers to a service that is not defined. Did you mean "app"?'],
+    ['${{ nodes.db-1 }}', 'has no key. Add one, such as hostname, ipaddress, nodenum, group.'],
     [
       '${{ nodes.db-1.password }}',
-      'names the key password, which tasks do not know of other nodes. They know hostname, ipaddress, nodenum, group.',
+      'refers to the key password, which is not available for other nodes. Available keys: hostname, ipaddress, nodenum, group.',
     ],
-    ['${{ node }}', 'names nothing. Write node.KEY.'],
+    ['${{ node }}', 'is incomplete. Write node.KEY.'],
   ])('%s is refused with its line and column', (expression, wrong) => {
     expect(
       told({ 'cluster.yaml': `${base}${service(`|\n            line\n            echo ${expression}`)}` }),
@@ -267,7 +266,7 @@ describe('expressions about nodes', () => {
     };
     expect(told(files)).toEqual([
       expect.stringMatching(
-        /^run.sh:3:8: services.app.actions.configure.fields.script: \$\{\{ nodes.db-7.ipaddress }} names no node/,
+        /^run.sh:3:8: services.app.actions.configure.fields.script: \$\{\{ nodes.db-7.ipaddress }} refers to a node that does not exist/,
       ),
     ]);
   });
@@ -275,10 +274,12 @@ describe('expressions about nodes', () => {
   test('are refused where the nodes are not known', () => {
     const install = { 'cluster.yaml': `${base}${service('${{ nodes.db-1.ipaddress }}', 'install')}` };
     expect(told(install)[0]).toContain(
-      'refers to other nodes, which install cannot. They are known from configure on.',
+      'refers to other nodes, which install cannot read. Other nodes are available from configure on.',
     );
     const stop = { 'cluster.yaml': `${base}${service('${{ services.db.ipaddress }}', 'stop')}` };
-    expect(told(stop)[0]).toContain('refers to other nodes, which stop cannot. They may be gone by then.');
+    expect(told(stop)[0]).toContain(
+      'refers to other nodes, which stop cannot read. Other nodes may be deleted by then.',
+    );
     const unread = {
       'cluster.yaml': `${base}${service('${{ nodes.db-1.ipaddress }}').replace('  app:\n', '  app:\n    peers: dependencies\n')}`,
     };
@@ -327,9 +328,9 @@ nodes: {app: {count: 1, provider: local, services: [app, db]}}
     expect(shown).toEqual(
       expect.arrayContaining([
         expect.stringMatching(
-          /^cluster.yaml:2:22: include\[1\]: "\$\{\{ var.file \}\}" holds an expression, and files are included before/,
+          /^cluster.yaml:2:22: include\[1\]: "\$\{\{ var.file \}\}" contains an expression, but files are included before/,
         ),
-        'passwords:1:1: is no part of a cluster file. Those hold nodes, services, variables, outputs, config.',
+        'passwords:1:1: the file is not part of a cluster spec. Included files may contain nodes, services, variables, outputs, config.',
       ]),
     );
   });
@@ -350,15 +351,13 @@ nodes: {app: {count: 1, provider: local, services: [app, db]}}
         /^cluster.yaml:2:41: include\[2\]: cannot include "none.yaml": there is no such file/,
       ),
       expect.stringMatching(/^cluster.yaml:2:52: include\[3\]: cannot include "shared\/service.yaml"/),
+      expect.stringMatching(/^cluster.yaml:2:60: include\[4\]: shared\/db.yaml is already included/),
       expect.stringMatching(
-        /^cluster.yaml:2:60: include\[4\]: includes shared\/db.yaml, which is included already/,
+        /^services\/app\/service.yaml:1:1: services.app.requires: no service is named dbx/,
       ),
-      expect.stringMatching(
-        /^services\/app\/service.yaml:1:1: services.app.requires: no service is called dbx/,
-      ),
-      expect.stringMatching(/^shared\/db.yaml:3:12: services.db: is there twice: cluster.yaml:4 has it too/),
-      'shared/more.yaml:1:1: name: stands in an included file. Those hold nodes, services, variables, outputs, config; move it.',
-      'shared/more.yaml:2:14: config.v: ${{ var.w }} names a variable that is not declared. Did you mean "v"?',
+      expect.stringMatching(/^shared\/db.yaml:3:12: services.db: is already defined in cluster.yaml:4/),
+      'shared/more.yaml:1:1: name: is not allowed in an included file. Move it to the cluster file. Included files may contain nodes, services, variables, outputs, config.',
+      'shared/more.yaml:2:14: config.v: ${{ var.w }} refers to a variable that is not declared. Did you mean "v"?',
     ]);
   });
 });

@@ -77,7 +77,7 @@ describe('image.yaml', () => {
     [
       'a node, and what a node has already',
       'name: web\nrecipe: {from: {cluster: shop, node: web-1}, hardware: small}',
-      /recipe\.hardware.*stands beside a node/,
+      /recipe\.hardware.*cannot be combined with from/,
     ],
     ['neither a node nor an account', 'name: web\nrecipe: {services: []}', /recipe\.provider.*is missing/],
     [
@@ -94,7 +94,7 @@ describe('image.yaml', () => {
     [
       'an upload to where it was captured',
       good.replace('other', 'local'),
-      /uploads\[0\]\.provider.*is there already/,
+      /uploads\[0\]\.provider.*at which the image is captured/,
     ],
     [
       'a check at a provider that does not get it',
@@ -109,12 +109,12 @@ describe('image.yaml', () => {
     [
       'a variable without a valid name',
       'name: web\ncommand: {run: pack, formats: [tar], environment: {"A B": x}}\nuploads: [{provider: local}]',
-      /command\.environment\["A B"\].*no valid name/,
+      /command\.environment\["A B"\].*not a valid name/,
     ],
     [
       'a command whose image boots at no provider',
       'name: web\ncommand: {run: pack, formats: [tar]}',
-      /no provider that it could be booted at.*validate: false/,
+      /has no provider to boot the image at.*validate: false/,
     ],
     ['a key that is misspelt', good.replace('rebuildAge', 'rebuildage'), /rebuildage/],
   ])('is refused with the place: %s', (_title, text, fault) => {

@@ -107,18 +107,18 @@ describe('a nodepool.yaml', () => {
       'nodepool.yaml:1:1: warning: elements-dir: has no counterpart',
       'zookeeper-servers: has no counterpart',
       'max-volumes: has no counterpart',
-      'labels[0].name: "ubuntu_jammy" is called ubuntu-jammy here',
-      'labels[3].min-ready: switches the label off',
-      'labels[4].name: nothing that is taken over serves label windows',
+      'labels[0].name: "ubuntu_jammy" is renamed ubuntu-jammy',
+      'labels[3].min-ready: disables the label',
+      'labels[4].name: no imported provider serves label windows',
       'nodes[0].timeout: has no counterpart',
-      'nodes[2].host-key: is no host key',
+      'nodes[2].host-key: is not a valid host key',
       'nodes[3]: is reached by winrm',
       'In heddle.yaml: providers.local.limits.ratePerSecond: 10.',
-      'Fast with jammy became hardware small with image host',
-      'Give cores under uses',
+      'Fast with jammy is imported as hardware small with image host',
+      'Set cores under uses',
       '%(NODEPOOL_KEY) has no value in the environment',
-      'providers of driver azure are not taken over, for Heddle lacks it',
-      'does not say how one logs in',
+      'providers of driver azure are not imported, because Heddle does not support it',
+      'has no login settings',
     ])
       expect(
         told.filter((line) => line.includes(about)),
@@ -129,7 +129,7 @@ describe('a nodepool.yaml', () => {
 
   test('reports an unknown key', () => {
     expect(taken(`${whole}\nnew-thing: 1\n`).remarks.map(formatProblem)).toContainEqual(
-      expect.stringContaining('new-thing: has no counterpart and is left out. Nothing here does the same.'),
+      expect.stringContaining('new-thing: has no counterpart and is omitted. Heddle has no alternative.'),
     );
   });
 
@@ -157,7 +157,7 @@ providers: [{name: c, driver: fake, pools: [{name: main, labels: [{name: a.b}, {
     [
       'nothing that could be taken over',
       'labels: [{name: a}]\nproviders: [{name: a, driver: gce, pools: [{labels: [a]}]}]',
-      /providers: has no pool that could be taken over[^]*Heddle lacks gce/,
+      /providers: has no pool that can be imported[^]*not gce/,
     ],
     ['broken YAML', 'labels: [', /nodepool\.yaml:1:/],
     [
@@ -188,10 +188,10 @@ providers:
     });
     const said = remarks.map(formatProblem);
     expect(said).toContain(
-      'nodepool.yaml:2:5: warning: labels[0]: label a is declared again below, and that one counts',
+      'nodepool.yaml:2:5: warning: labels[0]: label a is declared again below, which overrides this one',
     );
     expect(said).toContain(
-      'nodepool.yaml:4:15: warning: labels[2].min-ready: is more than 1000, which is the most, and became that',
+      'nodepool.yaml:4:15: warning: labels[2].min-ready: exceeds the maximum of 1000, and is imported as 1000',
     );
   });
 });
@@ -305,12 +305,12 @@ describe('a nodepool.yaml with clouds', () => {
     const told = taken(clouds, { NODEPOOL_SERVERS: '7' }).remarks.map(formatProblem);
     for (const about of [
       'nodepool.yaml:12:80: warning: %(NODEPOOL_ZONE) has no value in the environment',
-      'has its credentials from cloud east of clouds.yaml',
-      "has its credentials from the launcher's environment or profile",
-      'labels[1].min-ram: chooses the first flavor with 512 MiB of memory or more, and became hardware "ram-512". In heddle.yaml map it to a flavor: providers.stack-east.hardware: {"ram-512": FLAVOR}.',
+      'takes its credentials from cloud east of clouds.yaml',
+      "takes its credentials from the launcher's environment or profile",
+      'labels[1].min-ram: selects the first flavor with 512 MiB of memory or more, and is imported as hardware "ram-512". In heddle.yaml map it to a flavor: providers.stack-east.hardware: {"ram-512": FLAVOR}.',
       "are built by the builders' command diskimage-builder",
       'providers[0].diskimages[0].pause: has no counterpart',
-      'providers of driver kubernetes are not taken over, for Heddle lacks it',
+      'providers of driver kubernetes are not imported, because Heddle does not support it',
     ])
       expect(
         told.filter((line) => line.includes(about)),
@@ -412,8 +412,8 @@ providers:
       'pools[0].max-servers: has no counterpart',
       'pools[0].node-attributes: has no counterpart',
       'labels[0].min-retention-time: has no counterpart',
-      'labels[1].backing-label: no provider that is taken over serves absent, and label other is left out here',
-      'labels[2].name: nothing that is taken over serves label other',
+      'labels[1].backing-label: no imported provider serves absent, so label other is omitted here',
+      'labels[2].name: no imported provider serves label other',
     ])
       expect(
         said.filter((line) => line.includes(about)),
@@ -432,7 +432,7 @@ providers:
     });
     expect(remarks.map(formatProblem)).toContainEqual(
       expect.stringContaining(
-        'Give them slots: 4 in the account rack-main, and its provider pool the label.',
+        'Set slots: 4 for them in the account rack-main, and add the label to its provider pool.',
       ),
     );
   });
@@ -467,7 +467,7 @@ diskimages:
     for (const image of Object.values(images))
       expect(readImageFile(stringify(image), 'image.yaml')).toMatchObject({ ok: true });
     expect(remarks.map(formatProblem)).toContainEqual(
-      expect.stringContaining('providers of driver azure are not taken over') as string,
+      expect.stringContaining('providers of driver azure are not imported') as string,
     );
   });
 

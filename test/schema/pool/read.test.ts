@@ -77,12 +77,12 @@ describe('pools.yaml', () => {
     [
       'a label that is served and not declared',
       good.replace('      large: {}\n', ''),
-      'pools.yaml:12:11: pools.ci.providerPools.main.labels.large: label large is not declared. Known are: small.',
+      'pools.yaml:12:11: pools.ci.providerPools.main.labels.large: label large is not declared. Known: small.',
     ],
     [
       'a label without a provider pool',
       good.replace('          large: {slots: 4, minRetention: 1m}\n', ''),
-      'pools.yaml:5:7: pools.ci.labels.large: no provider pool serves this label. Name it under providerPools.<name>.labels, or remove it.',
+      'pools.yaml:5:7: pools.ci.labels.large: no provider pool serves this label. Add it under providerPools.<name>.labels, or remove it.',
     ],
     [
       'an unknown key',
@@ -92,35 +92,39 @@ describe('pools.yaml', () => {
     [
       'a machine of several nodes without slots',
       good.replace('uses: {cores: 1}', 'uses: {nodes: 2}'),
-      'pools.yaml:12:56: pools.ci.providerPools.main.labels.small.uses.nodes: one machine is one node. Take it out.',
+      'pools.yaml:12:56: pools.ci.providerPools.main.labels.small.uses.nodes: must be 1: each machine is one node. Remove it.',
     ],
     [
       'a limit that no machine fits in',
       good.replace('cores: 20', 'cores: 0.5'),
-      'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.uses: one machine takes 1 core, 1 node, more than the limits of the provider pool. Raise the limits, or take the label out.',
+      'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.uses: a machine uses 1 core, 1 node, more than the limits of the provider pool. Raise the limits, or remove the label.',
     ],
     [
       'a clean-up of nodes that are deleted',
       good.replace('onReturn: reuse, ', ''),
-      'pools.yaml:4:61: pools.ci.labels.small.cleanUp: is of no use: used nodes are deleted. Say onReturn: reuse.',
+      'pools.yaml:4:61: pools.ci.labels.small.cleanUp: has no effect, because used nodes are deleted. Set onReturn: reuse, or remove it.',
     ],
     [
       'two images',
       good.replace('image: host', 'image: host, libraryImage: web'),
-      'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.libraryImage: "web" is given beside image: say one of them. Name of an image that is built (heddle image): nodes are made from its newest ready version, and ready ones are replaced when there is a newer one.',
+      'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.libraryImage: "web" cannot be combined with image. Name of a built image (heddle image). Nodes are created from its newest ready version, and ready nodes are replaced when a newer version is ready.',
     ],
     [
       'a time that is none',
       good.replace('maxReadyAge: 8h', 'maxReadyAge: soon'),
-      'pools.yaml:4:28: pools.ci.labels.small.maxReadyAge: "soon" is not a duration of 1 ms to 30 days. A ready node that is older is replaced: "8h".',
+      'pools.yaml:4:28: pools.ci.labels.small.maxReadyAge: "soon" is not a duration of 1 ms to 30 days. Age after which a ready node is replaced, such as "8h". Default: no limit.',
     ],
     [
       'retention of machines that are not shared',
       good.replace('slots: 4, ', ''),
-      'pools.yaml:13:19: pools.ci.providerPools.main.labels.large.minRetention: is about machines that several nodes share. Give slots as well, or take it out.',
+      'pools.yaml:13:19: pools.ci.providerPools.main.labels.large.minRetention: requires slots: it applies only to machines that several nodes share. Set slots, or remove it.',
     ],
     ['no pool at all', 'pools: {}', 'pools.yaml:1:1: pools: {} has no pool. Pools by name.'],
-    ['a list', '- pools', 'pools.yaml:1:1: pools are a mapping: pools: {<name>: {labels, providerPools}}'],
+    [
+      'a list',
+      '- pools',
+      'pools.yaml:1:1: the file must be a mapping: pools: {<name>: {labels, providerPools}}',
+    ],
   ])('names the line of %s', (_what, text, expected) => {
     expect(problemsOf(text)).toEqual([expected]);
   });

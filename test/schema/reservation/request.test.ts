@@ -59,18 +59,18 @@ describe('a reservation file', () => {
   });
 
   it.each([
-    [{}, /to: a reservation has an end. Say to, a moment, or for/],
-    [{ to: '2026-07-01T10:00:00Z', for: '1h' }, /one of the two/],
-    [{ to: '2026-07-01T08:00:00Z' }, /to: it ends at .* not after its beginning/],
-    [{ from: '2026-07-01T08:00:00Z', to: '2026-07-01T10:00:00Z' }, /from: it begins at .* past/],
-    [{ image: 'a b', for: '1h' }, /image: "a b" is no image: name, or name@revision/],
+    [{}, /to: a reservation must have one end. Set either to, a time, or for/],
+    [{ to: '2026-07-01T10:00:00Z', for: '1h' }, /Set either to, a time, or for/],
+    [{ to: '2026-07-01T08:00:00Z' }, /to: it ends at .* not after its start/],
+    [{ from: '2026-07-01T08:00:00Z', to: '2026-07-01T10:00:00Z' }, /from: it starts at .* past/],
+    [{ image: 'a b', for: '1h' }, /image: "a b" is not a valid image: use name, or name@revision/],
     [{ user: '', for: '1h' }, /^user: "" is not valid. A name without[^;]*$/],
     [{ user: '\t', for: '1h' }, /user/],
     [{ for: 'long' }, /for: "long" is not a duration/],
     [{ for: '40d' }, /30 days/],
-    [{ from: 'soon', for: '1h' }, /from: "soon" is no moment such as/],
-    [{ for: '1h', machines: ['a', 'a'] }, /machines: a machine is named twice/],
-    [{ for: '1h', machines: ['a'], count: 2 }, /count: 1 machines are named, and 2/],
+    [{ from: 'soon', for: '1h' }, /from: "soon" is not a valid time/],
+    [{ for: '1h', machines: ['a', 'a'] }, /machines: a machine is listed twice/],
+    [{ for: '1h', machines: ['a'], count: 2 }, /count: is 2, but 1 machines are listed/],
     [{ for: '1h', count: 51 }, /count/],
     [
       { for: '1h', can: ['FLY'] },

@@ -122,7 +122,7 @@ describe.skipIf(missing !== undefined)('logs in an object store', () => {
     }
     await until('the failure to be reported', () => reports.length > 0, 30_000);
     expect(reports).toEqual([
-      expect.stringMatching(/does not answer: .*ECONNREFUSED.*logs wait in the store/),
+      expect.stringMatching(/does not answer: .*ECONNREFUSED.*logs are kept in the store/),
     ]);
     await remote.start();
     await until('all lines to arrive', async () => (await lines(reader())).length === 21, 90_000);

@@ -277,7 +277,7 @@ describe('builds with faults', () => {
     );
     expect(await ground.see('failing')).toMatchObject({
       request: { failed: 1 },
-      doing: 'waits before it builds again',
+      doing: 'waits before the next build',
       builds: [
         { number: build, why: expect.stringContaining('left no $HEDDLE_OUTPUT.tar'), files: [], uploads: [] },
       ],

@@ -35,7 +35,7 @@ describe('a machine that fails again and again', () => {
     expect(first.machine.quarantine).toBeUndefined();
     expect((await ground.operate('bad', load)).machine.quarantine).toMatchObject({
       by: 'heddle',
-      comment: expect.stringContaining('2 operations in a row failed; the last, operation 3: '),
+      comment: expect.stringContaining('2 consecutive operations failed; the last, operation 3: '),
     });
     expect((await run('machine', 'list')).stdout).toMatch(/^bad +available, quarantined/m);
     expect((await run('computers')).stdout).toMatch(/^bad .*available, quarantined/m);
@@ -45,7 +45,7 @@ describe('a machine that fails again and again', () => {
     const create = ['reservation', 'create', 'host', '--user', 'ada', '--for', '1h'] as const;
     expect(await run(...create, '--count', '2')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('bad: it is quarantined: 2 operations in a row failed'),
+      stderr: expect.stringContaining('bad: it is quarantined: 2 consecutive operations failed'),
     });
     expect(await run('machine', 'remove', 'bad', '--yes')).toMatchObject({
       code: 3,

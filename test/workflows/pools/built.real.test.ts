@@ -45,7 +45,8 @@ describe('a pool of nodes with a built image', () => {
     const early = await pool.request(['a']);
     await until(
       'it waits for its image',
-      async () => (await pool.requests([early.id]))[0]?.waits === 'provider pool main: there is no image web',
+      async () =>
+        (await pool.requests([early.id]))[0]?.waits === 'provider pool main: image web does not exist',
     );
     await ground.apply('web', {
       recipe,

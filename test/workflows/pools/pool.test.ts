@@ -346,7 +346,7 @@ describe('a pool', () => {
         },
       }),
     ).rejects.toThrow(
-      'providerPools.main.provider: names provider "nowhere", which the workers do not have. Known are: memory.',
+      'providerPools.main.provider: names provider "nowhere", which the workers do not have. Known: memory.',
     );
     await until(
       'nothing is left of it',
@@ -357,7 +357,7 @@ describe('a pool', () => {
     const pool = await open('refuses');
     await expect(pool.request(['b'])).rejects.toThrow('pool refuses has no label b; its labels are a');
     await expect(pool.request(['a'], { providerPool: 'other' })).rejects.toThrow(
-      'there is no provider pool other; there are main',
+      'provider pool other does not exist; existing ones: main',
     );
     await expect(pool.request(['a'], { leaseMs: 5 })).rejects.toThrow(
       'leaseMs: is 5, and must be a whole number from 1000 to 2592000000',

@@ -225,7 +225,7 @@ services:
       });
       expect(await run('resource', 'put', 'odd/name', file)).toMatchObject({
         code: 3,
-        stderr: expect.stringContaining('the name of a resource: Letters, digits'),
+        stderr: expect.stringContaining('the name of the resource is invalid. Letters, digits'),
       });
       expect(await run('resource', 'set', 'nowhere', '1')).toMatchObject({
         code: 4,
@@ -237,7 +237,7 @@ services:
       expect(await run('resource', 'put', 'linked', linked)).toMatchObject({
         code: 2,
         stderr: expect.stringContaining(
-          '"passwd" is a link to "/etc/passwd", which is no path within the archive',
+          '"passwd" is a link to "/etc/passwd", which is not a path within the archive',
         ),
       });
     });

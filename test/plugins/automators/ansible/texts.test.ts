@@ -164,7 +164,7 @@ describe('the files of the login', () => {
     ['a jump host with a host of more lines', { jump: { ...hop, host: trap } }],
   ])('are not written for %s', (_what, more) => {
     expect(() => loginFiles({ ...address, ...more }, '/tmp/heddle-x')).toThrow(
-      /automator ansible: .*(holds|begins|is no)/,
+      /automator ansible: .*(contains|begins|is no)/,
     );
   });
 });
