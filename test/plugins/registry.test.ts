@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pretendForeign } from '../harness/foreign.js';
 import { findPlugins } from '../../src/plugins/find-plugins.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
-import { fieldsJsonSchema } from '../../src/schema/fields.js';
 
 let root: string;
 beforeEach(() => {
@@ -589,20 +588,5 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
     expect(message).toContain('version: "1" is not valid');
     expect(message).toContain('class A in');
     expect(lines).toEqual([]);
-  });
-});
-
-describe('the built-in plugins', () => {
-  test('are valid', async () => {
-    const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
-    expect(registry.providers().map(({ descriptor }) => descriptor.name)).toEqual(
-      expect.arrayContaining(['local', 'static']),
-    );
-    expect(registry.automators().map(({ descriptor }) => descriptor.name)).toEqual(
-      expect.arrayContaining(['shell']),
-    );
-    for (const { descriptor } of [...registry.providers(), ...registry.automators()]) {
-      expect(Object.keys(fieldsJsonSchema(descriptor, 'user'))).toContain('properties');
-    }
   });
 });
