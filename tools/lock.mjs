@@ -1,6 +1,7 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -72,9 +73,18 @@ async function isOrphaned(file) {
   return pid !== '' && startOf(Number(pid)) !== started.join(' ');
 }
 
-/** A pid may be reused; undefined if no such process runs. @param {number} pid */
+/** When a process started, since its pid may be reused; undefined if it does not run. @param {number} pid */
 function startOf(pid) {
-  const { status, stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
+  if (process.platform === 'linux') {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      // The program's name is in parentheses and may contain anything.
+      return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    } catch {
+      return undefined;
+    }
+  }
+  const { status, stdout } = spawnSync('/bin/ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
   return status === 0 ? stdout.trim() : undefined;
 }
 

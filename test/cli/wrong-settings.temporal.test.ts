@@ -29,7 +29,12 @@ describe('a wrong setting', () => {
       { TEMPORAL_CONFIG_FILE: '/absent.toml' },
       /absent\.toml:1:1: .*there is no such file\. It was set by TEMPORAL_CONFIG_FILE/,
     ],
-    ['broken keys', ['list'], { HEDDLE_KEYS: 'junk' }, /HEDDLE_KEYS: is not a JSON object\. Expected is/],
+    [
+      'broken keys',
+      ['list'],
+      { HEDDLE_KEYS: 'junk' },
+      /HEDDLE_KEYS: is not a JSON object\. Expected the output of/,
+    ],
     [
       'a data folder where nothing can be created',
       ['dev'],

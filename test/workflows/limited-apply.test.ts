@@ -58,7 +58,7 @@ describe('an apply that is limited to nodes or services', () => {
 
     expect(await applied(spec, { nodes: ['app-3'] })).toMatchObject({
       state: 'rejected',
-      reason: expect.stringContaining('there is no node app-3'),
+      reason: expect.stringContaining('node app-3 exists neither in the cluster nor in its file'),
     });
 
     // The same spec without limits is not unchanged.

@@ -75,10 +75,10 @@ const notRecorded: { readonly [Type in WorkflowType]?: Readonly<Record<string, R
     export: /has no recipe/,
   },
   reservations: {
-    extend: /there is no reservation/,
-    cancel: /there is no reservation/,
-    return: /there is no reservation/,
-    logIn: /there is no reservation/,
+    extend: /reservation r1 does not exist/,
+    cancel: /reservation r1 does not exist/,
+    return: /reservation r1 does not exist/,
+    logIn: /reservation r1 does not exist/,
   },
   artifacts: { set: /resource \S+ does not exist/, rollback: /resource \S+ does not exist/ },
 };

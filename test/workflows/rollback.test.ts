@@ -154,7 +154,7 @@ describe('a rollback', () => {
 
   it.concurrent('and an apply of a locked cluster take no machine', async () => {
     expect((await apply(specOf('locked', 'red', { lock: true }, 2))).operation.state).toBe('done');
-    const locked = /is locked by its file.* This would take the machines of app-\d/;
+    const locked = /is locked by its file.* This operation would remove the machines of app-\d/;
     const fewer = await apply(specOf('locked', 'red', { lock: true }, 1));
     expect(fewer.operation).toMatchObject({ state: 'rejected', reason: expect.stringMatching(locked) });
     const unlocking = await apply(specOf('locked', 'red', {}, 1));

@@ -46,8 +46,7 @@ export function isHeddleMessage(
 
 /** The problem with the arguments of a message; undefined if there is none. */
 export function checkArguments(shapes: Arguments, args: readonly unknown[]): string | undefined {
-  if (args.length > shapes.length)
-    return `has ${args.length} arguments, but at most ${shapes.length} are allowed`;
+  if (args.length > shapes.length) return `has ${args.length} arguments; the maximum is ${shapes.length}`;
   const place = (index: number): string => (shapes.length === 1 ? '' : `argument ${index + 1}`);
   for (const [index, shape] of shapes.entries()) {
     const problem = shape(args[index], place(index));

@@ -21,7 +21,7 @@ export function sealNow(more: Seal = {}): Seal {
 
 const notSealed = /was not sent by Heddle's client/;
 const misshapen =
-  /is missing, and must be|, and must be|is not a field|must not have|is larger than|arguments were given/;
+  /is missing, and must be|, and must be|is not a field|must not have|is larger than|arguments; the maximum is/;
 
 /** Every way to send a message whose arguments were not sealed for it. */
 export function attacksOn(kind: MessageKind, name: string, sample: readonly unknown[]): readonly Attack[] {

@@ -35,7 +35,7 @@ export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) =
         .handle('proper', 'reservations')
         .executeUpdate('cancel', { args: [{ id: 'r1', by: 'test' }] })
         .catch(causeOf),
-    ).resolves.toMatch(/no reservation r1/),
+    ).resolves.toMatch(/reservation r1 does not exist/),
   artifacts: async (world) =>
     expect(
       world

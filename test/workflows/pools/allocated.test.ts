@@ -176,7 +176,7 @@ describe('a cluster on nodes of a pool', () => {
     };
     expect(await failureOf(clusterSpec('lost', 'nowhere'))).toMatchObject({
       kind: 'Invalid',
-      message: expect.stringContaining('there is no pool nowhere'),
+      message: expect.stringContaining('pool nowhere does not exist'),
     });
     expect(await failureOf(clusterSpec('other', 'small', { label: 'b' }))).toMatchObject({
       kind: 'Invalid',
@@ -195,7 +195,7 @@ describe('a cluster on nodes of a pool', () => {
     } as never);
     expect(await failureOf(clusterSpec('off', 'small'))).toMatchObject({
       kind: 'Capacity',
-      message: expect.stringContaining('main: is switched off'),
+      message: expect.stringContaining('main: is disabled'),
     });
     await checkEnd(pool);
   });

@@ -199,7 +199,7 @@ describe('an exported pool', () => {
     await from.client.waitFor('user', operation);
     await expect(pool.export()).rejects.toMatchObject({
       code: 'Refused',
-      message: expect.stringContaining('machines of clusters of this server are its nodes') as string,
+      message: expect.stringContaining('clusters of this server use its nodes') as string,
     });
     const { operation: deletion = '' } = await from.client.delete('user');
     await from.client.waitFor('user', deletion);
