@@ -314,7 +314,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('image', 'delete', 'nosuch')).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('there is no image nosuch'),
+      stderr: expect.stringContaining('image nosuch does not exist'),
     });
     expect(await run('image', 'delete', 'web', '--yes')).toMatchObject({ code: 0 });
   });

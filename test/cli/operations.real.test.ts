@@ -111,7 +111,7 @@ describe('heddle for operations on a cluster', () => {
       [['restart', 'web', 'wbe'], 2, /restart wbe of web: service wbe does not exist; the cluster has web/],
       [['restart', 'web', 'web', '--rolling', '0'], 2, /It must be a whole number of at least 1/],
       [['exec', 'web', '--timeout', 'soon', '--', 'true'], 2, /--timeout "soon" is not a valid duration/],
-      [['replace', 'web', 'app-7'], 2, /no node app-7/],
+      [['replace', 'web', 'app-7'], 2, /node app-7 does not exist; the cluster has/],
       [['rollback', 'web', '--plan'], 3, /no previous spec/],
       [['rollback', 'web'], 3, /no previous spec/],
       [['resume', 'web'], 3, /is not paused/],

@@ -72,7 +72,7 @@ describe('plugins from scratch', () => {
     });
     expect(await heddle('plugin', 'new', 'provider', '../x')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('is no name of a plugin'),
+      stderr: expect.stringContaining('is not a valid plugin name'),
     });
     expect(await heddle('plugin', 'new', 'provider', 'x', '--language', 'shell')).toMatchObject({
       code: 2,

@@ -29,7 +29,7 @@ export async function findNode(
   ref: NodeRef,
 ): Promise<FoundNode & { readonly busy?: string }> {
   const reply = await lookUp(leases, workflowOfNode(ref), ref.node);
-  if (reply === 'gone') throw invalid(`there is no ${ref.of} ${ref.name}`);
+  if (reply === 'gone') throw invalid(`${ref.of} ${ref.name} does not exist`);
   if (reply.is === 'unknown') throw invalid(reply.why);
   const {
     uid,

@@ -29,7 +29,7 @@ describe('the suite of automators detects a plugin', () => {
       'that prepares a node only once',
       'bootstrap',
       [['mkdir -p', 'mkdir']],
-      'the folder of planted cannot be made',
+      'the folder of planted cannot be created',
     ],
     [
       'that returns another result for a prepared node',
@@ -242,7 +242,7 @@ describe('the suite of automators with methods for loading and capturing', () =>
       'that leaves the node unusable',
       'system',
       [["'sync'", '\'rm -rf "$HOME/.planted"; touch "$HOME/.planted"\'']],
-      'the folder of planted cannot be made',
+      'the folder of planted cannot be created',
     ],
     [
       'that resets a machine again when a reset fails',

@@ -229,7 +229,7 @@ services:
       });
       expect(await run('resource', 'set', 'nowhere', '1')).toMatchObject({
         code: 4,
-        stderr: expect.stringContaining('there is no resource nowhere'),
+        stderr: expect.stringContaining('resource nowhere does not exist'),
       });
       const linked = join(stack.folder, 'linked');
       await mkdir(linked);
