@@ -74,7 +74,7 @@ describe('the commands of images say what they wait for', () => {
     expect(await run('image', 'build', 'twice', '--timeout', '2m')).toMatchObject({ code: 0 });
     const again = await run('image', 'upload', 'twice', '--timeout', '1m');
     expect(again, again.stderr).toMatchObject({ code: 1 });
-    expect(again.stdout, again.stderr).toMatch(/local: ready.*\nother: failed: .*takes tar/);
+    expect(again.stdout, again.stderr).toMatch(/local: ready.*\nother: failed: .*accepts tar/);
     expect(again.stderr).toContain('build 1 was not uploaded to other');
     const shown = await run('image', 'show', 'twice');
     expect(shown, shown.stderr).toMatchObject({ code: 0 });

@@ -69,6 +69,6 @@ describe('labels of clusters', () => {
       });
     }
     expect(await run('list', '--label', 'team')).toMatchObject({ code: 2 });
-    await expect(stack.client.list({ labels: { a: "x' OR 1=1" } })).rejects.toThrow('is no label');
+    await expect(stack.client.list({ labels: { a: "x' OR 1=1" } })).rejects.toThrow('is not a valid label');
   });
 });

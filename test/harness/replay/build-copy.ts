@@ -1,6 +1,6 @@
 import { cp, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 /** Another build of the product, in a folder of its own. */
@@ -19,7 +19,8 @@ export async function buildWith(distPath: string, before: string): Promise<Build
   const folder = await mkdtemp(join(tmpdir(), 'heddle-build-'));
   const dist = join(folder, 'dist');
   const root = resolve(import.meta.dirname, '../../..');
-  await cp(distPath, dist, { recursive: true });
+  // Other tests compile programs there meanwhile.
+  await cp(distPath, dist, { recursive: true, filter: (path) => !basename(path).startsWith('.programs-') });
   await cp(join(root, 'package.json'), join(folder, 'package.json'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const scheduling = join(dist, 'workflows', 'schedule.js');

@@ -27,7 +27,7 @@ describe('an operation of a machine that is cancelled', () => {
     const first = await begin('halted', { kind: 'load', image: host });
     await until('switching off is asked', async () => (await stack.service.held(early)) === 1);
     await expect(stack.client.machines.operate('halted', { kind: 'power', verb: 'on' })).rejects.toThrow(
-      /one operation at a time/,
+      /is busy: .* is running. Wait for it/,
     );
     await stack.client.machines.cancel('halted');
     await stack.service.release(early);

@@ -70,7 +70,7 @@ describe('a machine that moves to another provider account', () => {
     await ground.add('kept');
     await ground.operate('kept', { kind: 'reserve', user: 'ada' });
     await expect(ground.begin('kept', to('elsewhere'))).rejects.toThrow(
-      'machine kept is reserved (ada); it can be moved to another provider only when it is free',
+      'machine kept is reserved (ada); only a free machine can be moved to another provider',
     );
     await ground.operate('kept', { kind: 'release' });
     for (const [provider, why] of [

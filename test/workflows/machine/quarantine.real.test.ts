@@ -40,7 +40,7 @@ describe('a machine that fails again and again', () => {
     expect((await run('machine', 'list')).stdout).toMatch(/^bad +available, quarantined/m);
     expect((await run('computers')).stdout).toMatch(/^bad .*available, quarantined/m);
     expect((await run('machine', 'show', 'bad')).stdout).toMatch(
-      /\n {2}quarantined by heddle since .*: 2 operations/,
+      /\n {2}quarantined by heddle since .*: 2 consecutive operations failed/,
     );
     const create = ['reservation', 'create', 'host', '--user', 'ada', '--for', '1h'] as const;
     expect(await run(...create, '--count', '2')).toMatchObject({

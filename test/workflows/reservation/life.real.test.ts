@@ -79,7 +79,7 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     });
     await expect(
       reservations.create({ image: 'host', user: 'bob', machines: ['lab-1'], from: hour(11), to: hour(13) }),
-    ).rejects.toThrow(/machine lab-1 is reserved for ada .* can be had from/);
+    ).rejects.toThrow(/machine lab-1 is reserved for ada .* is available from/);
     await expect(
       reservations.create({ image: 'host', user: 'bob', count: 3, from: hour(11), to: hour(13) }),
     ).rejects.toThrow(/2 machines fit, and 3 are wanted/);

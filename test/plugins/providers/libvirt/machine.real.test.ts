@@ -116,11 +116,11 @@ describe.skipIf(missing !== undefined)(
       await expect(provider(fields).powerOn(machine())).rejects.toMatchObject({ kind: 'Invalid' });
       expect(await provider(fields).load(order(machine(), 'base'))).toMatchObject({
         answer: 'not done',
-        why: expect.stringContaining('no domain'),
+        why: expect.stringContaining('does not have a domain'),
       });
       expect(await provider(fields).capture(order(machine(), 'new@1'))).toMatchObject({
         answer: 'not done',
-        why: expect.stringContaining('no domain'),
+        why: expect.stringContaining('does not have a domain'),
       });
     });
 
@@ -227,8 +227,8 @@ describe.skipIf(missing !== undefined)(
         await provider(fields).powerOff(input);
         changes();
         await expect(provider(fields).load(order(input, 'none@1'))).rejects.toMatchObject({
-          kind: 'Invalid',
-          message: expect.stringContaining('no volume'),
+          kind: 'ImageUnusable',
+          message: expect.stringContaining('is not a volume of storage pool'),
         });
         await expect(provider(fields).load(order(input, '--help'))).rejects.toMatchObject({
           kind: 'Invalid',
@@ -256,7 +256,7 @@ describe.skipIf(missing !== undefined)(
         libvirtd.virsh(libvirtd.test, 'vol-delete', '--pool', 'default-pool', 'captured@1');
         expect(await provider(fields).capture(capture)).toMatchObject({
           answer: 'not done',
-          why: expect.stringContaining('gone again'),
+          why: expect.stringContaining('was created and then deleted'),
         });
         expect(changes()).toEqual([]);
       }));
