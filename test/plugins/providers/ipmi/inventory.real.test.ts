@@ -111,7 +111,7 @@ describe.skipIf(noEmulators !== undefined)(
       await write(columns, first.join(','), [...second.slice(0, 9), `file:${other}`].join(','));
       expect(await run(...add, file())).toMatchObject({
         code: 1,
-        stdout: expect.stringMatching(/rack-1 +unchanged[^]*rack-2 +failed +failed .*refused the login/),
+        stdout: expect.stringMatching(/rack-1 +unchanged[^]*rack-2 +failed +failed .*rejected the login/),
       });
       await write(columns, ...rows.map((row) => row.join(',')));
       expect(await run(...add, file())).toMatchObject({

@@ -232,7 +232,7 @@ describe.skipIf(missing !== undefined)(
         });
         await expect(provider(fields).load(order(input, '--help'))).rejects.toMatchObject({
           kind: 'Invalid',
-          message: expect.stringContaining('no name'),
+          message: expect.stringContaining('is not a valid volume name'),
         });
         expect(changes()).toEqual([]);
       }));
