@@ -245,7 +245,7 @@ describe.skipIf(noEmulators !== undefined)(
         failure: {
           action: 'LOAD',
           kind: 'UnknownOutcome',
-          message: expect.stringContaining('refused the login'),
+          message: expect.stringContaining('rejected the login'),
         },
       });
       expect(machine.state).toBe('failed');

@@ -71,7 +71,7 @@ describe.skipIf(noEmulators !== undefined)(
         failure: {
           action: 'POWER_OFF',
           kind: 'Auth',
-          message: expect.stringMatching(/refused the login 3 times/),
+          message: expect.stringMatching(/rejected the login 3 times/),
         },
       });
       expect(machine.state).toBe('available');
