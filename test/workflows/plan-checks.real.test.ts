@@ -60,7 +60,7 @@ describe('a plan', () => {
       expect(stderr).toMatch(
         /wrong\.yaml:4:97: nodes\.b\.alternatives\[0\]\.hardware: provider local has no hardware "huge"/,
       );
-      expect(stderr).toMatch(/wrong\.yaml:5:17: nodes\.c\.pool: there is no pool none/);
+      expect(stderr).toMatch(/wrong\.yaml:5:17: nodes\.c\.pool: pool none does not exist/);
       expect(stderr).toMatch(/wrong\.yaml:6:33: nodes\.d\.hardware: provider rack has no hardware "small"/);
     }
     expect(await stack.client.list()).toEqual([]);

@@ -244,7 +244,7 @@ describe.skipIf(unable !== undefined)(
       const privately = await run('reservation', 'log-in', id, '--key', join(stack.folder, 'ada'));
       expect(privately).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('is no public key') as string,
+        stderr: expect.stringContaining('is not an OpenSSH public key') as string,
       });
       await chmod(join(stack.folder, 'ada'), 0o600);
       const opened = await run('reservation', 'log-in', id, '--key', file);
