@@ -40,6 +40,7 @@ import { planPool } from './pool/plan.js';
 import { endUnsent, isSentOnce } from './provider/create-once.js';
 import { findMachines } from './provider/find-machines.js';
 import { runProviderTask } from './provider/provider-task.js';
+import { PluginError } from '../plugins/errors.js';
 import { readQuota } from './pool/read-quota.js';
 import { notifyReused } from './pool/notify-reused.js';
 import { createBatchActivities } from './provider/batch.js';
@@ -160,6 +161,12 @@ async function runTask({ parts, peers, lists, action, request, within }: TaskRun
     isSentOnce(parts, action, request) ? endUnsent(failure, attempt) : failure;
   const ending = { attempt, name: action, endOf };
   return conclude(ending, async () => {
+    // Callers of the server can raise the number of attempts.
+    if (row.retry.attempts === 1 && !attempt.isFirst)
+      throw new PluginError(
+        'UnknownOutcome',
+        `${action} is attempted once, and an earlier attempt may have done it`,
+      );
     checkPins(parts.registry, request.plugins);
     const explaining = <Result>(call: TaskCall, result: Promise<Result>): Promise<Result> =>
       result.catch(async (error: unknown) => {
@@ -256,7 +263,7 @@ function toTask(action: AnyAction, request: TaskRequest, nodes: Task['nodes']): 
 
 interface ReadRequest {
   readonly provider: { readonly name: string };
-  /** Absent for a look that concerns no single cluster. */
+  /** Absent if the request concerns no single cluster. */
   readonly clusterId?: string;
 }
 

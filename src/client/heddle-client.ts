@@ -206,7 +206,7 @@ export class HeddleClient extends EntityClient {
    * for does not exist.
    */
   retry(name: string): Promise<ApplyReply> {
-    return this.update('retry', name, retryUpdate, { by: this.by, at: Date.now() });
+    return this.update('retry', name, retryUpdate, { by: this.by });
   }
 
   /**

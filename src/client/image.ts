@@ -64,7 +64,7 @@ export class ImageClient extends EntityClient {
 
   /** Ends the running build and drops the request for it. */
   cancel(name: string): Promise<BuildReply> {
-    return this.update('cancel', name, cancelBuildUpdate, { by: this.by, at: Date.now() });
+    return this.update('cancel', name, cancelBuildUpdate, { by: this.by });
   }
 
   /**

@@ -267,7 +267,8 @@ function withNextRun(node: NodeState, step: Step): NodeState {
   return { ...node, runs: { ...node.runs, [key]: (node.runs[key] ?? 1) + 1 } };
 }
 
-function runKey({ action, service }: Step): string {
+/** The task's name in the runs of its node. */
+export function runKey({ action, service }: Pick<Step, 'action' | 'service'>): string {
   return `${service ?? '-'}/${action}`;
 }
 

@@ -22,6 +22,7 @@ let began = 0;
 let start: string | undefined;
 /** The start may be a repeated one. */
 let isToFind = false;
+let handled: number | undefined;
 let addresses: readonly string[] = [];
 
 /** Why this run must not be started like this; undefined if it may. */
@@ -80,6 +81,16 @@ export function isSetBack(now: number): boolean {
 
 export function noteMessage(seal: Seal): void {
   taken = withTaken(taken, seal);
+  handled = seal.at;
+}
+
+/**
+ * When the client sealed the update, in ms since the epoch by the server's clock; undefined if it was encrypted by the
+ * codec server. For handlers, before they wait for anything. After a reset the server delivers updates again: they keep
+ * this time.
+ */
+export function sealedAt(): number | undefined {
+  return handled;
 }
 
 /** A client that lost the answer of a run gets it from the next ones. */

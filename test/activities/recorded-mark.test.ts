@@ -16,7 +16,10 @@ afterAll(() => bench.close());
 /**
  * Records in an attempt to which earlier ones left `heartbeatDetails`; gives what its own heartbeats said.
  */
-async function record(describe: Bench['parts']['runs']['describe'], heartbeatDetails?: unknown) {
+async function record(
+  recordHeartbeat: Bench['parts']['runs']['recordHeartbeat'],
+  heartbeatDetails?: unknown,
+) {
   const environment = new MockActivityEnvironment(
     { heartbeatDetails },
     { logger: new DefaultLogger('ERROR') },
@@ -31,7 +34,10 @@ async function record(describe: Bench['parts']['runs']['describe'], heartbeatDet
       openLog: () => noTaskLog,
     });
     try {
-      return await recordMark(attempt, { ...bench.parts.runs, describe }, { mark, what: 'the mark' }).then(
+      return await recordMark({ runs: { ...bench.parts.runs, recordHeartbeat } }, attempt, {
+        mark,
+        what: 'the mark',
+      }).then(
         () => 'recorded',
         (error: unknown) => error,
       );
@@ -42,10 +48,10 @@ async function record(describe: Bench['parts']['runs']['describe'], heartbeatDet
   return { end, marks };
 }
 
-const silent = (): Promise<undefined> => Promise.resolve(undefined);
+const refusing = (): Promise<boolean> => Promise.resolve(false);
 
-test('a mark that the server does not show permits nothing, and is withdrawn', async () => {
-  const { end, marks } = await record(silent);
+test('a mark that the server does not take permits nothing, and is withdrawn', async () => {
+  const { end, marks } = await record(refusing);
   expect(end).toMatchObject({
     kind: 'Retryable',
     message: expect.stringContaining('the mark could not be recorded'),
@@ -54,12 +60,12 @@ test('a mark that the server does not show permits nothing, and is withdrawn', a
 });
 
 test('a mark that an earlier attempt recorded stays, whatever the server answers later', async () => {
-  const { end, marks } = await record(silent, { step: 'x', mark: { state: 'begun' } });
+  const { end, marks } = await record(refusing, { step: 'x', mark: { state: 'begun' } });
   expect([end, marks]).toEqual(['recorded', []]);
 });
 
 test('a new mark that cannot be recorded leaves the previous one', async () => {
-  const { end, marks } = await record(silent, { step: 'x', mark: 'sent' });
+  const { end, marks } = await record(refusing, { step: 'x', mark: 'sent' });
   expect(end).toMatchObject({ kind: 'Retryable' });
   expect(marks).toEqual([mark, 'sent']);
 });

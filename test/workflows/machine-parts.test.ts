@@ -20,6 +20,16 @@ interface Extra {
   readonly tags: Readonly<Record<string, string>>;
 }
 
+/** @param accounts of provider `assembled`, to be added before a worker starts */
+function startWithPlugins(accounts: Record<string, object>): Promise<Stack> {
+  return startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    accounts,
+    config: { plugins: [join(import.meta.dirname, '../harness/plugins')] },
+  });
+}
+
 // A cluster for each call, each with an account of its own: all of them are stopped after their call when the
 // one worker dies.
 describe('a machine of several parts at an API without client tokens', () => {
@@ -38,12 +48,7 @@ describe('a machine of several parts at an API without client tokens', () => {
 
   beforeAll(async () => {
     const accounts: Record<string, object> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-      config: { plugins: [join(import.meta.dirname, '../harness/plugins')] },
-    });
+    stack = await startWithPlugins(accounts);
     const apiKey = { secret: `file:${stack.service.apiKeyFile}` };
     for (const { name, records } of clusters) {
       const proxy = await openProxy(stack.service.endpoint);
@@ -131,12 +136,7 @@ describe('the steps of a machine at a provider of a plugin program', () => {
   let stack: Stack;
   beforeAll(async () => {
     const accounts: Record<string, object> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-      config: { plugins: [join(import.meta.dirname, '../harness/plugins')] },
-    });
+    stack = await startWithPlugins(accounts);
     const apiKey = { secret: `file:${stack.service.apiKeyFile}` };
     accounts['cloud'] = {
       type: 'assembled',

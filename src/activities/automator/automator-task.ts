@@ -234,7 +234,7 @@ function open(
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
     note: {
       before: markBefore(),
-      write: (mark) => recordMark(attempt, parts.runs, { mark, what: `how far ${attempt.title} is` }),
+      write: (mark) => recordMark(parts, attempt, { mark, what: `how far ${attempt.title} is` }),
     },
   });
 }

@@ -42,11 +42,6 @@ export const providerVerbs = {
   },
   POWER_RESET: (call) =>
     askProvider(call, async (open) => {
-      if (!call.attempt.isFirst)
-        throw new PluginError(
-          'UnknownOutcome',
-          'an earlier attempt may have reset the power, so it is not reset again',
-        );
       await resetPower(call, open);
       return {};
     }),

@@ -9,7 +9,7 @@ import { isPluginError, PluginError, type FailureKind } from '../../plugins/erro
 import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
-import { recordAtOnce } from '../recorded-mark.js';
+import { recordMark } from '../recorded-mark.js';
 import type { TaskCall } from '../task-call.js';
 import type { ProviderCall } from './provider-call.js';
 import { resetTime } from './superseded.js';
@@ -62,7 +62,7 @@ async function earlierCreate(
 ): Promise<string | undefined> {
   if (createBegun === true && lookedAt === undefined) return 'an earlier task did not report what came of it';
   const resetAt = await resetTime(parts);
-  // The person's clock may be ahead.
+  // The clock of the client may be ahead of the server's.
   if (resetAt === undefined || (lookedAt !== undefined && lookedAt > resetAt + skewMs)) return undefined;
   const at = new Date(resetAt).toISOString();
   return `the workflow was reset at ${at}, and what it did before is not known; a confirmation counts from a minute later`;
@@ -74,12 +74,7 @@ async function earlierCreate(
  */
 export async function createOnce<Result>(call: CreateCall, create: () => Promise<Result>): Promise<Result> {
   const { attempt, parts } = call;
-  try {
-    await recordAtOnce(parts, attempt, { mark: 'sent', what: 'the intent to send CREATE' });
-  } catch (error) {
-    attempt.mark(null);
-    throw error;
-  }
+  await recordMark(parts, attempt, { mark: 'sent', what: 'the intent to send CREATE' });
   try {
     return await create();
   } catch (error) {

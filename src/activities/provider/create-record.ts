@@ -6,7 +6,7 @@ import { copyPlainJson } from '../../schema/plain-json.js';
 import { formatProblem } from '../../schema/problem.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
-import { recordAtOnce } from '../recorded-mark.js';
+import { recordHeartbeat } from '../recorded-mark.js';
 import { resetTime } from './superseded.js';
 
 /** Together the steps are not larger than the result that they become. */
@@ -37,11 +37,9 @@ export function openCreateRecord(
           'Invalid',
           `the record of CREATE: ${copy.problems.map(formatProblem).join('; ')}`,
         );
-      // Two attempts that continue at the same step would make its part twice.
-      await recordAtOnce(parts, attempt, {
-        mark: { steps: { [key]: copy.value } },
-        what: 'the steps of CREATE',
-      });
+      // The steps were made, so they stay marked. Two attempts that continue at the same step would make its part twice.
+      attempt.mark({ steps: { [key]: copy.value } });
+      await recordHeartbeat(parts, attempt, 'the steps of CREATE');
     },
   };
 }

@@ -254,12 +254,7 @@ export class PoolClient extends EntityClient {
     nodeIds: readonly string[],
     options: Pick<DeleteNodesRequest, 'abandon' | 'withoutUser'> = {},
   ): Promise<readonly string[]> {
-    return this.update('delete', this.name, deleteNodesUpdate, {
-      nodeIds,
-      by: this.by,
-      ...(options.abandon === true ? { at: Date.now() } : {}),
-      ...options,
-    });
+    return this.update('delete', this.name, deleteNodesUpdate, { nodeIds, by: this.by, ...options });
   }
 
   /**

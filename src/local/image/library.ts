@@ -38,7 +38,7 @@ const partsOf: Readonly<Record<KindName, readonly string[]>> = {
 
 /** An image that was sent, unpacked and not in the library yet. */
 export interface Received {
-  readonly received: string;
+  readonly folder: string;
   readonly kind: KindName;
   readonly sizeBytes: number;
 }
@@ -88,22 +88,22 @@ export class Library {
 
   /** Copies a disk's parts into a temporary folder and renames it at the end. */
   async capture(disk: string, facts: Omit<ImageFacts, 'sizeBytes' | 'createdAt'>): Promise<ImageFacts> {
-    const received = join(this.folder, `.new-${facts.image}`);
-    await rm(received, { recursive: true, force: true });
-    makePrivateFolder(received);
+    const temporary = join(this.folder, `.new-${facts.image}`);
+    await rm(temporary, { recursive: true, force: true });
+    makePrivateFolder(temporary);
     try {
       for (const part of partsOf[facts.kind])
         await copyPart(
           facts.kind === 'directory' ? disk : join(disk, part),
-          join(received, part),
+          join(temporary, part),
           facts.kind,
         );
-      const whole = { ...facts, sizeBytes: await sizeOf(received), createdAt: new Date().toISOString() };
-      writeJsonFile(join(received, 'image.json'), whole);
-      await rename(received, join(this.folder, facts.image));
+      const whole = { ...facts, sizeBytes: await sizeOf(temporary), createdAt: new Date().toISOString() };
+      writeJsonFile(join(temporary, 'image.json'), whole);
+      await rename(temporary, join(this.folder, facts.image));
       return whole;
     } catch (error) {
-      await rm(received, { recursive: true, force: true });
+      await rm(temporary, { recursive: true, force: true });
       throw error;
     }
   }
@@ -119,29 +119,29 @@ export class Library {
    * `take`; nothing of an incomplete archive remains.
    */
   async receive(image: string, archive: Readable, isCompressed: boolean): Promise<Received> {
-    const received = join(this.folder, `.new-${image}.${randomUUID()}`);
-    makePrivateFolder(received);
+    const folder = join(this.folder, `.new-${image}.${randomUUID()}`);
+    makePrivateFolder(folder);
     try {
-      await unpackInto(received, archive, isCompressed);
-      const kind = kindNames.find((name) => partsOf[name].every((part) => existsSync(join(received, part))));
+      await unpackInto(folder, archive, isCompressed);
+      const kind = kindNames.find((name) => partsOf[name].every((part) => existsSync(join(folder, part))));
       if (kind === undefined)
         throw new Error(
           `it holds neither ${kindNames.map((name) => partsOf[name].join(', ')).join(' nor ')}`,
         );
-      return { received, kind, sizeBytes: await sizeOf(received) };
+      return { folder, kind, sizeBytes: await sizeOf(folder) };
     } catch (error) {
-      rmSync(received, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
       throw error;
     }
   }
 
   take(
-    { received, kind, sizeBytes }: Received,
+    { folder, kind, sizeBytes }: Received,
     image: string,
     { token, tags }: Pick<ImageFacts, 'token' | 'tags'>,
   ): void {
     try {
-      writeJsonFile(join(received, 'image.json'), {
+      writeJsonFile(join(folder, 'image.json'), {
         image,
         kind,
         base: hostImage,
@@ -150,15 +150,15 @@ export class Library {
         sizeBytes,
         createdAt: new Date().toISOString(),
       } satisfies ImageFacts);
-      renameSync(received, join(this.folder, image));
+      renameSync(folder, join(this.folder, image));
     } catch (error) {
-      rmSync(received, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
       throw error;
     }
   }
 
-  refuse({ received }: Received): void {
-    rmSync(received, { recursive: true, force: true });
+  refuse({ folder }: Received): void {
+    rmSync(folder, { recursive: true, force: true });
   }
 
   /** Removes an image at once. An interrupted removal leaves a folder whose name is not an image's. */

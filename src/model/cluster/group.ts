@@ -147,7 +147,7 @@ export type Instruction =
       readonly fresh: boolean;
       readonly toReplace: readonly string[];
       readonly probe: boolean;
-      /** A person retries: when, in ms since the epoch by their clock. */
+      /** A person retries: when, in ms since the epoch by the server's clock. */
       readonly retriedAt?: number;
       /** Nodes that the operation went on without stay failed. */
       readonly keepsExcluded?: true;

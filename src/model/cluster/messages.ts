@@ -42,14 +42,9 @@ export interface ReadOutputsRequest {
   readonly values: Readonly<Record<string, Json>>;
 }
 
-/** Delete, pause, resume: they carry only the requester. */
+/** Delete, retry, pause, resume: they carry only the requester. */
 export interface PlainRequest {
   readonly by: string;
-}
-
-export interface RetryRequest extends PlainRequest {
-  /** When it was sent, in ms since the epoch by the client's clock. Without it, it confirms nothing. */
-  readonly at?: number;
 }
 
 export interface CancelRequest {

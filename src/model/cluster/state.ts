@@ -51,7 +51,7 @@ export interface ClusterState extends NodesState {
    * forgotten.
    */
   readonly fresh?: true;
-  /** A person retries, and the groups were not instructed yet: when, in ms since the epoch by their clock. */
+  /** A person retries, and the groups were not instructed yet: when, in ms since the epoch by the server's clock. */
   readonly retriedAt?: number;
   readonly peers: PeersState;
   /** The operation under way or held. */

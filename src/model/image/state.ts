@@ -24,7 +24,7 @@ export interface ImageState extends Moved {
   readonly request?: BuildRequest;
   /** Everything is to go. */
   readonly leaving?: { readonly by: string; readonly at: string };
-  /** When a person confirmed the absence of a machine of a build, in ms since the epoch by their clock. */
+  /** When a person confirmed the absence of a machine of a build, in ms since the epoch by the server's clock. */
   readonly lookedAt?: number;
   /** Machines of builds that are not known to be gone. */
   readonly machines: readonly MachineState[];

@@ -37,7 +37,7 @@ export interface MachineState {
   readonly payload: JsonObject;
   /** CREATE was begun: there may be a machine. */
   readonly begun?: true;
-  /** When a person confirmed that the provider has no machine of it, in ms since the epoch by their clock. */
+  /** When a person confirmed that the provider has no machine of it, in ms since the epoch by the server's clock. */
   readonly lookedAt?: number;
   /** CREATE is done, and the machine has not answered or been written yet: a retry completes its registration. */
   readonly unconfirmed?: true;

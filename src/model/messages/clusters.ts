@@ -53,7 +53,7 @@ export const clusterRows = {
       delete: [asked()],
       // The fields of each intent: check-intent.ts.
       operate: [object({ intent: outline({ kind: text(20) }), by: who(), queue: optional(flag) })],
-      retry: [asked({ at: optional(count()) })],
+      retry: [asked()],
       cancel: [asked({ operation: optional(id()) })],
       pause: [asked()],
       resume: [asked()],

@@ -61,7 +61,6 @@ export const machineRows = {
           nodeIds: list(text(200), 100_000),
           by: who(),
           abandon: optional(flag),
-          at: optional(count()),
           withoutUser: optional(flag),
         }),
       ],
@@ -140,7 +139,7 @@ export const machineRows = {
     updates: {
       configure: [object({ spec: spec(), by: who() })],
       build: [asked()],
-      cancel: [asked({ at: optional(count()) })],
+      cancel: [asked()],
       rollback: [asked()],
       upload: [asked()],
       pause: [asked({ provider: optional(text(200)) })],

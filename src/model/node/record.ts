@@ -95,7 +95,7 @@ export function recordNothingMade(
 
 /**
  * A person retries. If the failure asked to look for a machine at the provider first, this confirms that there is none.
- * @param at when, in ms since the epoch by their clock; undefined if this is unknown
+ * @param at when, in ms since the epoch by the server's clock; undefined if this is unknown
  */
 export function recordRetry({ failure, ...node }: NodeState, at: number | undefined): NodeState {
   const isAsked =

@@ -76,7 +76,7 @@ export interface NodeState {
   readonly adopt?: true;
   /** CREATE of its machine was begun and has not succeeded: there may be a machine of its key. */
   readonly createBegun?: true;
-  /** When a person confirmed, after that, that the provider has no such machine, in ms since the epoch by their clock. */
+  /** When a person confirmed, after that, that the provider has no such machine, in ms since the epoch by the server's clock. */
   readonly lookedAt?: number;
   /** Version of the peers in which this node changed last. */
   readonly changedAt: number;

@@ -31,7 +31,7 @@ export interface TaskRequest {
   readonly createBegun?: true;
   /**
    * For CREATE and DELETE: when a person last confirmed that the provider has no such machine, in ms since the epoch by
-   * their clock.
+   * the server's clock.
    */
   readonly lookedAt?: number;
   /** For DELETE by the sweep: the machine must have no owner at that moment. */

@@ -56,8 +56,6 @@ export interface DeleteNodesRequest {
   readonly by: string;
   /** Forget them without deleting their machines: for machines that cannot be deleted. */
   readonly abandon?: true;
-  /** When it was sent, in ms since the epoch by the client's clock. */
-  readonly at?: number;
   /** Leave those that are in use or held by then. */
   readonly withoutUser?: true;
 }

@@ -9,7 +9,6 @@ import type {
   CancelRequest,
   OperateRequest,
   PlainRequest,
-  RetryRequest,
 } from '../../model/cluster/messages.js';
 import { bounds } from '../../model/bounds.js';
 import { firstWithin } from '../../model/carried.js';
@@ -21,6 +20,7 @@ import { recordRetry } from '../../model/node/record.js';
 import { stableJson } from '../../model/node/payload.js';
 import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { now, noteChange } from '../entity.js';
+import { sealedAt } from '../taken-messages.js';
 import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructAll, instructWorking } from './groups.js';
 import { changeNodes, changeOperation, dropNode, noteAbandoned, type Memory } from './memory.js';
@@ -161,9 +161,9 @@ export function refuseRetry(memory: Memory): string | undefined {
  * A retry confirms what failures asked a person to look for. It counts from when they sent it: after a reset, the server
  * delivers it again.
  */
-export function acceptRetry(memory: Memory, { at }: RetryRequest): ApplyReply {
-  if (at !== undefined) {
-    const retriedAt = Math.min(at, Date.now());
+export function acceptRetry(memory: Memory): ApplyReply {
+  const retriedAt = sealedAt();
+  if (retriedAt !== undefined) {
     changeNodes(memory, (node) => recordRetry(node, retriedAt));
     memory.state = { ...memory.state, retriedAt };
   }

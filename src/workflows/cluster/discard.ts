@@ -1,5 +1,7 @@
 import type { Work } from '../../model/cluster/work.js';
+import type { Action } from '../../model/action.js';
 import type { NodeState } from '../../model/node/state.js';
+import { runKey } from '../run-node.js';
 import { startRun, type Executor } from './executor.js';
 import { changeNodes, dropNode, hideNode } from './memory.js';
 import { conditionOf } from '../inbox.js';
@@ -55,6 +57,7 @@ export async function discardIncomplete(
 /** Machines of a previous run of the cluster may hold data, and those of earlier operations are not this one's. */
 function isHalfMade({ facts, keyUid, runs, createBegun }: NodeState): boolean {
   if (facts.machine === undefined || facts.CONFIRM === true || keyUid !== undefined) return false;
+  const hasRun = (action: Action): boolean => runs[runKey({ action })] !== undefined;
   const isAskedFor = createBegun === true || facts.CREATE === true;
-  return !isAskedFor || runs['-/CREATE'] !== undefined || runs['-/CONFIRM'] !== undefined;
+  return !isAskedFor || hasRun('CREATE') || hasRun('CONFIRM');
 }

@@ -9,7 +9,6 @@ import type {
   CancelRequest,
   OperateRequest,
   PlainRequest,
-  RetryRequest,
   ReadOutputsRequest,
 } from '../../model/cluster/messages.js';
 import type { ClusterEvent } from '../../model/cluster/event.js';
@@ -29,7 +28,7 @@ export const applyUpdate = defineUpdate<ApplyReply, [ApplyRequest]>('apply');
 export const deleteUpdate = defineUpdate<ApplyReply, [PlainRequest]>('delete');
 /** Start, stop, restart, reconfigure, replace, exec, rollback. */
 export const operateUpdate = defineUpdate<ApplyReply, [OperateRequest]>('operate');
-export const retryUpdate = defineUpdate<ApplyReply, [RetryRequest]>('retry');
+export const retryUpdate = defineUpdate<ApplyReply, [PlainRequest]>('retry');
 export const cancelUpdate = defineUpdate<ApplyReply, [CancelRequest]>('cancel');
 export const pauseUpdate = defineUpdate<ApplyReply, [PlainRequest]>('pause');
 export const resumeUpdate = defineUpdate<ApplyReply, [PlainRequest]>('resume');

@@ -245,7 +245,7 @@ function messagesOf(memory: Memory): readonly Message[] {
     update(
       retryUpdate,
       'Continue a held operation from what failed.',
-      (request) => acceptRetry(memory, request),
+      (_request) => acceptRetry(memory),
       (_request) => refuseRetry(memory),
     ),
     update(

@@ -51,6 +51,7 @@ import {
   watchImageSignal,
 } from './messages.js';
 import { refuseBuild } from '../../model/image/room.js';
+import { sealedAt } from '../taken-messages.js';
 import { planRecipe } from './plan-recipe.js';
 import { addWatcher } from './publish.js';
 import { pauseOfUploads } from './uploads.js';
@@ -85,8 +86,9 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
     update(
       cancelBuildUpdate,
       'Cancel the build under way and the request for it; confirm that machines of earlier builds do not exist.',
-      ({ at }) => {
-        if (at !== undefined) confirmAbsence(memory, Math.min(at, Date.now()));
+      (_request) => {
+        const at = sealedAt();
+        if (at !== undefined) confirmAbsence(memory, at);
         return cancelBuild(memory);
       },
       unlessExported(() =>

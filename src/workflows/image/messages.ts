@@ -14,7 +14,7 @@ interface Asked {
 export const configureImageUpdate = defineUpdate<ConfigureImageReply, [ConfigureImageRequest]>('configure');
 export const buildImageUpdate = defineUpdate<BuildReply, [Asked]>('build');
 /** Ends the build under way, and the request that it answers. */
-export const cancelBuildUpdate = defineUpdate<BuildReply, [Asked & { readonly at?: number }]>('cancel');
+export const cancelBuildUpdate = defineUpdate<BuildReply, [Asked]>('cancel');
 /** Gives the number of the build that is deleted. */
 export const rollbackImageUpdate = defineUpdate<BuildReply, [Asked]>('rollback');
 /** Gives the number of the build whose failed uploads are retried. */

@@ -54,6 +54,7 @@ import {
 import type { PoolMemory } from './memory.js';
 import { maxSpecBytes, refuseGrowth } from '../../model/carried.js';
 import { refuseRequests } from '../../model/pool/room.js';
+import { sealedAt } from '../taken-messages.js';
 import { noteImage } from './watch-images.js';
 
 /** Nodes of one page. */
@@ -228,9 +229,10 @@ function nodeReply(pool: PoolMemory['pool'], nodeId: string): NodeReply {
 
 function deleteNodes(
   pool: PoolMemory['pool'],
-  { nodeIds, by, abandon, at, withoutUser }: DeleteNodesRequest,
+  { nodeIds, by, abandon, withoutUser }: DeleteNodesRequest,
   now: number,
 ): readonly string[] {
+  const at = sealedAt();
   const free = new Set(nodesWithoutUser(Object.values(pool.nodes)).map(({ id }) => id));
   const ids = withoutUser === true ? nodeIds.filter((id) => free.has(id)) : nodeIds;
   for (const id of ids) {
@@ -238,7 +240,7 @@ function deleteNodes(
     deleteNode(pool, id, `deleted by ${by}`, now);
     if (abandon !== true) continue;
     // Its failures asked to look for its machine first.
-    if (isUnknown && at !== undefined) pool.lookedAt = Math.min(at, now);
+    if (isUnknown && at !== undefined) pool.lookedAt = at;
     if (pool.nodes[id] !== undefined) nodeGone(pool, id, now);
   }
   return ids;
