@@ -84,7 +84,7 @@ export function openAttempt(
     taskId: request.taskId,
     title: taskTitle(action, request.nodeId, request.service?.name),
     facts: { cluster: request.clusterId, node: request.nodeId, task: request.taskId, plugin },
-    // A look between operations comes again and again, and its log is not read.
+    // Probes between operations are frequent, and their logs are not read.
     openLog: (redactor) =>
       request.operation.startsWith('-')
         ? noTaskLog

@@ -23,9 +23,9 @@ const answerMs = 3_000;
 const usualBusyMs = 12_000;
 /** Longest wait for an entity while workers show signs of life, in ms. */
 export const longestMs = 15 * 60_000;
-/** Deadline of the calls that look for signs of life, and the pause between, in ms. */
-const lookMs = 5_000;
-const leastLookMs = 250;
+/** Deadline of the calls that poll for signs of life, and the smallest pause between them, in ms. */
+const pollMs = 5_000;
+const leastPollMs = 250;
 
 /** Workflow tasks of this attempt and later ones fail for a reason that waiting does not remove. */
 const failingAttempt = 5;
@@ -81,18 +81,18 @@ async function untilSilent(
   const begun = performance.now();
   let lived = begun;
   let last: number | undefined;
-  const everyMs = Math.max(leastLookMs, Math.min(lookMs, busyMs));
-  // A sign is one that is newer than the last, so a long wait consists of several looks.
-  const firstMs = workflowId === undefined ? waitMs : Math.min(waitMs, lookMs);
+  const everyMs = Math.max(leastPollMs, Math.min(pollMs, busyMs));
+  // A sign is one that is newer than the last, so a long wait consists of several polls.
+  const firstMs = workflowId === undefined ? waitMs : Math.min(waitMs, pollMs);
   for (let pauseMs = firstMs; ; pauseMs = everyMs) {
     await pause(pauseMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return never;
     const newest = await temporal
-      .withDeadline(Date.now() + Math.max(lookMs, busyMs), () => lastSign(temporal, last))
+      .withDeadline(Date.now() + Math.max(pollMs, busyMs), () => lastSign(temporal, last))
       .catch(() => undefined);
     if (signal.aborted) return never;
     if (newest === undefined) {
-      if (performance.now() - begun < waitMs - leastLookMs) continue;
+      if (performance.now() - begun < waitMs - leastPollMs) continue;
       throw new SilenceError();
     }
     if (workflowId === undefined) return never;
@@ -123,7 +123,7 @@ async function lastSign(temporal: Client, before: number | undefined): Promise<n
 async function isFailing(temporal: Client, workflowId: string): Promise<boolean> {
   const { namespace } = temporal.options;
   const described = await temporal
-    .withDeadline(Date.now() + lookMs, () =>
+    .withDeadline(Date.now() + pollMs, () =>
       temporal.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId } }),
     )
     .catch(() => undefined);
@@ -146,7 +146,10 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
       next: createNamespaceCommand(namespace),
     });
   if (cause instanceof WorkflowNotFoundError)
-    return failure('NotFound', `${what}: there is no such cluster; 'heddle list' shows those there are`);
+    return failure(
+      'NotFound',
+      `${what}: the cluster does not exist; run 'heddle list' to see the existing ones`,
+    );
   if (cause instanceof WorkflowUpdateFailedError)
     return failure('Refused', cause.cause?.message ?? cause.message);
   const refused = findRefused(cause);
@@ -198,7 +201,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
   const { connection } = temporal;
   const address = connection instanceof Connection ? connection.options.address : 'its address';
   try {
-    const { length: pollers } = await temporal.withDeadline(Date.now() + lookMs, () => pollTimes(temporal));
+    const { length: pollers } = await temporal.withDeadline(Date.now() + pollMs, () => pollTimes(temporal));
     const queue = `task queue "${workflowQueue}" of ${address}`;
     const seen =
       pollers === 0

@@ -118,7 +118,7 @@ export class ReservationClient extends EntityClient {
       read(handle, accessQuery, { reservation: id }),
     );
     if (access !== null) return access;
-    throw new HeddleError('Refused', `machine ${machine} is not open to the user of ${id} any more`);
+    throw new HeddleError('Refused', `machine ${machine} is no longer open to the user of ${id}`);
   }
 
   async show(id: string): Promise<ReservationView> {
@@ -127,7 +127,7 @@ export class ReservationClient extends EntityClient {
     const list = 'heddle reservation list --all';
     throw new HeddleError(
       'NotFound',
-      `there is no reservation ${id}; '${list}' shows those that are remembered`,
+      `reservation ${id} does not exist; run '${list}' to see the existing ones`,
       { next: list },
     );
   }
@@ -168,7 +168,7 @@ export class ReservationClient extends EntityClient {
 
   /** The workflow starts with the first reservation. */
   protected override notFound(_name: string, cause?: HeddleError): HeddleError {
-    return new HeddleError('NotFound', "there are no reservations; 'heddle reservation create' makes one", {
+    return new HeddleError('NotFound', "no reservations; run 'heddle reservation create' to create one", {
       cause,
       next: 'heddle reservation create --help',
     });

@@ -97,7 +97,7 @@ async function claimKept(block: Block, file: string): Promise<Server> {
   if (typeof outcome !== 'string') return outcome;
   throw new Error(
     `The addresses of this folder's machines, ${block.block}.0/20 port ${block.port}, are ${outcome}. ` +
-      `Stop the service that uses them; or, if no machine of this folder is needed any more, delete ${file} and the folder machines beside it.`,
+      `Stop the service that uses them; or, if the machines of this folder are no longer needed, delete ${file} and the folder machines beside it.`,
   );
 }
 

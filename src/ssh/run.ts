@@ -40,7 +40,7 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
         return await readRest(place, progress, options);
       }
       if (detach?.aborted === true)
-        throw new PluginError('Retryable', `let go of run ${request.runId}, which goes on on its node`);
+        throw new PluginError('Retryable', `detached from run ${request.runId}, which continues on its node`);
       const before = progress.signs;
       let problem: unknown;
       try {

@@ -8,7 +8,7 @@ import type { SealedFailure } from '../model/messages/sealed-failure.js';
 import type { SealedResult } from '../model/messages/sealed-result.js';
 import { isRefusal, type Refusal } from '../model/messages/refusal.js';
 import { unknownOutcome } from '../model/node/failure.js';
-import { lookFirstAfter } from '../model/node/look-first.js';
+import { unknownMachineText } from '../model/node/unknown-machine.js';
 
 /** Wait for a missing key, in ms. */
 const retryAfterMs = 10_000;
@@ -30,9 +30,9 @@ export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType }
         throw ApplicationFailure.nonRetryable(`the input of ${activityType} names no call`, 'Invalid');
       const { call, queue } = named;
       try {
-        const look = lookFirstAfter(activityType, opened.args);
-        refuseMoved(queue, look);
-        checkHeartbeat(look);
+        const advice = unknownMachineText(activityType, opened.args);
+        refuseMoved(queue, advice);
+        checkHeartbeat(advice);
         const result = await next({ ...input, args: opened.args.slice(0, -1) });
         refuseLarge(activityType, result);
         return { heddleAt: endOf(began), heddleCall: call, result };
@@ -63,11 +63,11 @@ function refuseUnopened(values: readonly unknown[]): void {
 }
 
 /** The queue decides on which site, and so with which network and secrets, a task runs. An earlier attempt may have run. */
-function refuseMoved(queue: string, look: string): void {
+function refuseMoved(queue: string, advice: string): void {
   const { activityType, taskQueue } = activityInfo();
   if (taskQueue !== queue)
     throw ApplicationFailure.nonRetryable(
-      `the task of ${activityType} was moved from queue ${queue} to queue ${taskQueue} by a caller of the Temporal server, so it did not run here. How far earlier attempts went is unknown${look}`,
+      `the task of ${activityType} was moved from queue ${queue} to queue ${taskQueue} by a caller of the Temporal server, so it did not run here. How far earlier attempts went is unknown${advice}`,
       unknownOutcome,
     );
 }
@@ -76,12 +76,12 @@ function refuseMoved(queue: string, look: string): void {
  * An attempt reads from the heartbeat how far earlier ones went. One that no worker wrote hides this, so what has been
  * done is unknown.
  */
-function checkHeartbeat(look: string): void {
+function checkHeartbeat(advice: string): void {
   const { heartbeatDetails, activityType } = activityInfo();
   refuseUnopened([heartbeatDetails]);
   if (isRefusal(heartbeatDetails))
     throw ApplicationFailure.nonRetryable(
-      `the last heartbeat of ${activityType} is not by a worker, so how far it went is unknown. ${heartbeatDetails.heddleRefused}${look}`,
+      `the last heartbeat of ${activityType} is not by a worker, so how far it went is unknown. ${heartbeatDetails.heddleRefused}${advice}`,
       unknownOutcome,
     );
 }

@@ -18,7 +18,7 @@ import { readSealedFailure, type SealedFailure } from '../model/messages/sealed-
 import { messagesOf } from '../model/messages/table.js';
 import { readSealedResult } from '../model/messages/sealed-result.js';
 import { unknownOutcome } from '../model/node/failure.js';
-import { lookFirstAfter } from '../model/node/look-first.js';
+import { unknownMachineText } from '../model/node/unknown-machine.js';
 import { hostSkewMs } from '../model/messages/taken.js';
 import { noteKeyLookup, refusalOfResult } from './payload-keys.js';
 import { recorded } from './recorded.js';
@@ -51,7 +51,12 @@ export const interceptors = (): WorkflowInterceptors => ({
           return ended;
         }
         const genuine = ended.catch((error: unknown) => {
-          throw openFailure(error, { call, scope, limits, look: lookFirstAfter(activityType, input.args) });
+          throw openFailure(error, {
+            call,
+            scope,
+            limits,
+            advice: unknownMachineText(activityType, input.args),
+          });
         });
         const result = readSealedResult(await acceptResult(genuine, fail, refusalOfKey));
         if (result.call !== call) throw fail(refusedResult('It answers no call, or another one.'));
@@ -98,15 +103,15 @@ interface Call {
   readonly call: string;
   readonly scope: CancellationScope;
   readonly limits: Limits;
-  /** What a person is to look for if the outcome is unknown. */
-  readonly look: string;
+  /** What a person must do if the outcome is unknown. */
+  readonly advice: string;
 }
 
 /**
  * A failure as far as it is genuine. A cancellation is one only if this workflow requested it: callers can fail an activity
  * with it at any time, and nodes would be left out of an operation that goes on.
  */
-function openFailure(error: unknown, { call, scope, limits, look }: Call): unknown {
+function openFailure(error: unknown, { call, scope, limits, advice }: Call): unknown {
   if (!(error instanceof ActivityFailure)) return error;
   const { message, activityType, activityId, retryState, identity, cause } = error;
   if (cause instanceof CancelledFailure && scope.consideredCancelled) return error;
@@ -114,7 +119,7 @@ function openFailure(error: unknown, { call, scope, limits, look }: Call): unkno
     (cause instanceof TimeoutFailure
       ? openTimeout(cause, call, limits)
       : openCause(cause, call, (failure) => isLast(failure, retryState, limits, scope))) ??
-    failedUnsealed(activityType, cause, look);
+    failedUnsealed(activityType, cause, advice);
   return new ActivityFailure(message, activityType, activityId, retryState, identity, genuine);
 }
 
@@ -215,12 +220,12 @@ function refusedResult(why: string): ApplicationFailure {
   return unknown(`The result was refused. ${why}`);
 }
 
-function failedUnsealed(activityType: string, cause: unknown, look: string): ApplicationFailure {
+function failedUnsealed(activityType: string, cause: unknown, advice: string): ApplicationFailure {
   const how =
     cause instanceof TimeoutFailure
       ? `timed out (${cause.timeoutType ?? 'UNSPECIFIED'}) before its time limit`
       : 'failed, but not by a worker of this installation';
-  return unknown(`${activityType} was reported as ${how}.`, look);
+  return unknown(`${activityType} was reported as ${how}.`, advice);
 }
 
 /** @param what Whole sentences. */

@@ -17,7 +17,7 @@ export async function periodicChecks(): Promise<string> {
     );
     notified += answers.filter(Boolean).length;
   }
-  const said = `${notified} of ${workflows.length} machines and images were told to look at themselves`;
+  const said = `${notified} of ${workflows.length} machines and images started a check`;
   setCurrentDetails(said);
   return said;
 }

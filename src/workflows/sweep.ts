@@ -131,7 +131,7 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
   const account = accounts.find((candidate) => candidate.name === name);
   const machine = readMachineKey(key);
   if (account === undefined || machine === undefined)
-    return { ...deletion, failed: 'its account is not configured any more' };
+    return { ...deletion, failed: 'its account is no longer configured' };
   const { clusterUid, nodeId, incarnation } = machine;
   const { type, site } = account;
   const operation = `sweep-${name}`;

@@ -16,7 +16,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
-  const { command, variables = {}, lookedAt: _looked, ...rest } = base;
+  const { command, variables = {}, absenceConfirmedAt: _confirmed, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   const used = spec === undefined ? undefined : usedVariables(spec.fields, variables);
@@ -40,7 +40,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     config: { ...node.payload, services: node.services },
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
-    ...(action === 'CREATE' || action === 'DELETE' ? earlierCreate(node, base.lookedAt) : {}),
+    ...(action === 'CREATE' || action === 'DELETE' ? earlierCreate(node, base.absenceConfirmedAt) : {}),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: {
       name: placement?.provider ?? '',
@@ -69,15 +69,15 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   };
 }
 
-/** @param lookedAt of the workflow: says nothing about a CREATE of this node that was begun */
+/** @param absenceConfirmedAt of the workflow: says nothing about a CREATE of this node that was begun */
 function earlierCreate(
-  node: Pick<NodeState, 'createBegun' | 'lookedAt'>,
-  lookedAt: number | undefined,
-): Pick<TaskRequest, 'createBegun' | 'lookedAt'> {
-  const looked = node.lookedAt ?? (node.createBegun === true ? undefined : lookedAt);
+  node: Pick<NodeState, 'createBegun' | 'absenceConfirmedAt'>,
+  absenceConfirmedAt: number | undefined,
+): Pick<TaskRequest, 'createBegun' | 'absenceConfirmedAt'> {
+  const confirmed = node.absenceConfirmedAt ?? (node.createBegun === true ? undefined : absenceConfirmedAt);
   return {
     ...(node.createBegun === true ? { createBegun: true } : {}),
-    ...(looked === undefined ? {} : { lookedAt: looked }),
+    ...(confirmed === undefined ? {} : { absenceConfirmedAt: confirmed }),
   };
 }
 
@@ -140,5 +140,12 @@ export interface CarriedNode {
 
 export type TaskBase = Pick<
   TaskRequest,
-  'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command' | 'variables' | 'lookedAt'
+  | 'clusterId'
+  | 'clusterUid'
+  | 'cluster'
+  | 'peersOf'
+  | 'peersVersion'
+  | 'command'
+  | 'variables'
+  | 'absenceConfirmedAt'
 >;

@@ -53,7 +53,7 @@ describe('fields that take resources', () => {
     ]);
     expect(wrong({ path: { resource: 'books' } })).toEqual([
       expect.stringMatching(
-        /^fields.path: names resource "books", which is not there, or of which no version is set\. 'heddle resource list books'/,
+        /^fields.path: names resource "books", which does not exist or has no set version\. Run 'heddle resource list books'/,
       ),
     ]);
   });

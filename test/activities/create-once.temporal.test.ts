@@ -249,8 +249,8 @@ describe('CREATE at a provider that cannot report the result of a lost call', ()
   it('is sent again after a reset if a person has looked for the machine since', async () => {
     const hostname = 'looked';
     const fault = await hold(hostname);
-    const lookedAt = Date.now() + 2 * skewMs;
-    const { workflowId } = await create(hostname, { lookedAt });
+    const absenceConfirmedAt = Date.now() + 2 * skewMs;
+    const { workflowId } = await create(hostname, { absenceConfirmedAt });
     await until('it was sent', async () => (await calls(hostname)) === 1);
     await resetWorkflow(await taskOf(client.workflow.getHandle(workflowId)));
     await until('it was sent again', async () => (await calls(hostname)) === 2);
@@ -262,7 +262,7 @@ describe('CREATE at a provider that cannot report the result of a lost call', ()
     const begun = { createBegun: true } as const;
     expect(await failureOf(await create('begun', begun))).toMatchObject(quarantined('begun'));
     expect(await calls('begun')).toBe(0);
-    await (await create('begun', { ...begun, lookedAt: Date.now() })).result();
+    await (await create('begun', { ...begun, absenceConfirmedAt: Date.now() })).result();
     expect(await calls('begun')).toBe(1);
   });
 });

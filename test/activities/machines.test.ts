@@ -69,7 +69,7 @@ describe('CREATE that adopts a machine', () => {
     expect(failure).toMatchObject({
       type: 'Invalid',
       nonRetryable: true,
-      message: expect.stringMatching(/u\/nobody\/1 is not there any more.*Replace the node/),
+      message: expect.stringMatching(/u\/nobody\/1 no longer exists.*Replace the node/),
     });
     expect(await journal('create', 'nobody')).toEqual([]);
   });
@@ -213,8 +213,7 @@ describe('DELETE', () => {
           () => undefined,
           (error: unknown) => error as ApplicationFailure,
         );
-        if (failure?.message.includes('looked for once more') === true && missedAt === 0)
-          missedAt = Date.now();
+        if (failure?.message.includes('is checked again') === true && missedAt === 0) missedAt = Date.now();
         if (failure !== undefined) failures.push(`${failure.type} ${failure.nonRetryable}`);
         return failure === undefined;
       });

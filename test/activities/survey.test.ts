@@ -151,7 +151,7 @@ describe('PROBE_NODES', () => {
     const node = await bench.up('twice');
     const { providerid: _id, ...config } = node.config;
     expect((await bench.survey([{ ...node, config, incarnation: 2 }])).observations).toMatchObject([
-      { seen: 'gone', incarnation: 2, why: 'here has no machine of key u/twice/2 any more' },
+      { seen: 'gone', incarnation: 2, why: 'here no longer has machine of key u/twice/2' },
     ]);
     expect((await bench.survey([{ ...node, config }])).observations).toEqual([]);
   });

@@ -84,7 +84,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('machine', 'load', 'lab-1', 'nosuch')).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('machine lab-1 is available: there is no image nosuch@1'),
+      stdout: expect.stringContaining('machine lab-1 is available: image nosuch@1 does not exist'),
     });
     expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({
       code: 0,

@@ -3,7 +3,7 @@ import { describeError } from '../../src/cli/report-error.js';
 import { PoolClient } from '../../src/client/index.js';
 import { startStack, type Stack } from '../harness/stack.js';
 
-/** The server says that there is no such workflow; no worker is needed. */
+/** The server reports that the workflow does not exist; no worker is needed. */
 describe('names that do not exist', () => {
   let stack: Stack;
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe('names that do not exist', () => {
     ask().then(() => ({ code: 'Failed', message: 'it is there' }), describeError);
 
   it.each<readonly [string, string, RegExp, (stack: Stack) => Promise<unknown>]>([
-    ['cluster', 'heddle list', /there is no such cluster/, ({ client }) => client.status('nobody')],
+    ['cluster', 'heddle list', /the cluster does not exist/, ({ client }) => client.status('nobody')],
     [
       'pool',
       'heddle pool list',
@@ -49,7 +49,7 @@ describe('names that do not exist', () => {
     [
       'reservation',
       'heddle reservation list --all',
-      /^there is no reservation nobody/,
+      /^reservation nobody does not exist/,
       ({ client }) => client.reservations.show('nobody'),
     ],
   ])('names the command that lists the existing ones, for a %s: %s', async (_kind, next, message, ask) => {

@@ -339,7 +339,7 @@ describe('the end of an operation', () => {
       { state: 'rejected', reason: 'no such node' },
       { code: 'Invalid', message: expect.stringContaining('no such node') },
     ],
-    [{ state: 'superseded', reason: 'gave way to delete' }, { code: 'Refused' }],
+    [{ state: 'superseded', reason: 'superseded by delete' }, { code: 'Refused' }],
     [{ state: 'held' }, { code: 'Held' }],
   ])('%o is an error', (more, error) => {
     expect(() => reportEnd(record().output, end(more))).toThrow(expect.objectContaining(error));

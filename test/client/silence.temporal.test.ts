@@ -51,7 +51,7 @@ describe('a client without an answer', () => {
     }
   });
 
-  it.concurrent('reports that there is no such cluster', async () => {
+  it.concurrent('reports a cluster that does not exist', async () => {
     for (const ask of [
       () => stack.client.status('nobody'),
       () => stack.client.delete('nobody'),
@@ -59,7 +59,7 @@ describe('a client without an answer', () => {
     ]) {
       await expect(ask()).rejects.toMatchObject({
         code: 'NotFound',
-        message: expect.stringContaining('there is no such cluster'),
+        message: expect.stringContaining('the cluster does not exist'),
       });
     }
   });

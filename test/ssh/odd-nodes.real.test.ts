@@ -100,7 +100,7 @@ describe('with only a POSIX shell and a few commands', () => {
       const next = {
         runId: 'next',
         script: { text: 'echo alone' },
-        turn: { ...turn, time: 2, operation: '2' },
+        fence: { ...turn, time: 2, operation: '2' },
       };
       expect(await runOnce(next, { connect: () => pool.acquire(odd.target) })).toMatchObject({
         exitCode: 0,

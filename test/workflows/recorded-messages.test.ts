@@ -405,7 +405,7 @@ describe('a numbered signal', () => {
     const end = { cluster: 'the next one', seq: 0, list: instructions.list };
     expect(await instruct({ ...end, at: Date.now() - 3_600_000 })).toBe(false);
     await handle.signal('instruct', { ...instructions, ...end, at: Date.now() + 1_000 });
-    expect(await handle.result()).toContain('has no nodes any more');
+    expect(await handle.result()).toContain('no longer has nodes');
   });
 
   it('that ends a group of a run that a reset cut off ends no later group of the same cluster', async () => {
@@ -413,7 +413,7 @@ describe('a numbered signal', () => {
     const end = { ...instructions, seq: 0 };
     const handle = world.handle('proper', 'group');
     await handle.signal('instruct', { ...end, at: Date.now() + 1_000 });
-    expect(await handle.result()).toContain('has no nodes any more');
+    expect(await handle.result()).toContain('no longer has nodes');
     await startAnother('group');
     expect(await instruct({ seq: 0, at: Date.now() - 10_000 })).toBe(false);
     expect(await instruct({ seq: 7, at: Date.now() - 3_600_000 })).toBe(false);

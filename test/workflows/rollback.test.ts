@@ -138,7 +138,7 @@ describe('a rollback', () => {
       'heddle rollback first',
     );
     await expect(stack.client.preview('first', { kind: 'rollback' })).rejects.toThrow(/no previous spec/);
-    await expect(stack.client.operate('first', { kind: 'rollback' })).rejects.toThrow(/no earlier spec/);
+    await expect(stack.client.operate('first', { kind: 'rollback' })).rejects.toThrow(/no previous spec/);
     expect(await machinesOf('first')).toEqual(before);
   });
 
@@ -147,7 +147,7 @@ describe('a rollback', () => {
     const { operation } = await apply(specOf('policy', 'red', { onFailure: 'rollback' }));
     expect(operation).toMatchObject({
       state: 'held',
-      reason: expect.stringMatching(/^START of app .*; there is no earlier spec to go back to$/),
+      reason: expect.stringMatching(/^START of app .*; there is no previous spec to return to$/),
     });
     expect(await machinesOf('policy')).toHaveLength(4);
   });

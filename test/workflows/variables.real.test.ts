@@ -189,7 +189,7 @@ services:
     const early = await run('plan', reader);
     expect(early).toMatchObject({ code: 2 });
     expect(early.stderr).toMatch(
-      /reader\.yaml:2:13: variables\.url: takes its value from cluster db, which is not there/,
+      /reader\.yaml:2:13: variables\.url: takes its value from cluster db, which does not exist/,
     );
 
     expect(await run('apply', producer(1))).toMatchObject({ code: 0 });

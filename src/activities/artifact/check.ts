@@ -24,7 +24,7 @@ export function checkResources(
         errorAt(
           [...path, key],
           wrongWith(reference),
-          `'heddle resource list ${reference.resource}' shows what there is; 'heddle resource put' and 'heddle resource set' change it.`,
+          `Run 'heddle resource list ${reference.resource}' to see its versions; 'heddle resource put' and 'heddle resource set' change them.`,
         ),
       ];
     const pinned = readPinnedResource(value);
@@ -43,8 +43,8 @@ export function checkResources(
 
 function wrongWith({ resource, version, digest }: ResourceReference): string {
   if (version === undefined && digest === undefined)
-    return `names resource "${resource}", which is not there, or of which no version is set`;
-  return `names ${version === undefined ? '' : `version ${version} `}${digest === undefined ? '' : `content ${digest} `}of resource "${resource}", which is not there`;
+    return `names resource "${resource}", which does not exist or has no set version`;
+  return `names ${version === undefined ? '' : `version ${version} `}${digest === undefined ? '' : `content ${digest} `}of resource "${resource}", which does not exist`;
 }
 
 function article(format: string): string {

@@ -69,5 +69,5 @@ function isName(host: string): boolean {
   return host !== ownHost && /[a-z]/i.test(host) && !host.startsWith('[');
 }
 
-/** What one look found; no reason when the service is well. */
+/** The result of one probe; no reason if the service is healthy. */
 export type Found = { readonly well: true } | { readonly well: false; readonly why: string };

@@ -118,19 +118,19 @@ function readImport(
   const command = `heddle output ${cluster}`;
   if (outputs === undefined)
     return {
-      wrong: `takes its value from cluster ${cluster}, which is not there`,
-      right: 'Apply that first.',
+      wrong: `takes its value from cluster ${cluster}, which does not exist`,
+      right: 'Apply that cluster first.',
     };
   const output = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
   if (output === undefined)
     return {
       wrong: `takes its value from output ${name} of cluster ${cluster}, which has no such output`,
-      right: suggest(name, Object.keys(outputs)) ?? `${command} shows those it has.`,
+      right: suggest(name, Object.keys(outputs)) ?? `Run '${command}' to see its outputs.`,
     };
   if ('missing' in output)
     return {
       wrong: `takes its value from output ${name} of cluster ${cluster}, which has none at present: ${output.missing}`,
-      right: `${command} shows it.`,
+      right: `Run '${command}' to see it.`,
     };
   const { value, secret } = output;
   return { value, imported: true, ...(secret === true ? { secret } : {}) };

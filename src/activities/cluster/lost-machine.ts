@@ -40,7 +40,7 @@ export async function explainLostContact(
     attempt.at(`asks ${request.provider.name} whether the machine runs`);
     const first = await findLoss(call, lists);
     if (first === undefined) return error;
-    attempt.log.info(`${first.why}; looks once more`);
+    attempt.log.info(`${first.why}; checks again`);
     await wait(Math.max(settleMs, first.lagMs), undefined, { signal: ended });
     const loss = await findLoss(call, lists);
     return loss === undefined ? error : new MachineLost({ seen: loss.seen, why: loss.why }, error);

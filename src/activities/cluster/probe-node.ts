@@ -40,7 +40,7 @@ const localErrors = new Set([
   'ENETUNREACH',
 ]);
 
-export interface Looking {
+export interface ProbeContext {
   readonly parts: ActivityParts;
   readonly view: AccountView;
   readonly attempt: Attempt;
@@ -49,13 +49,13 @@ export interface Looking {
 }
 
 /** Whether the list shows the node's machine as other than running. */
-export function isListedAsDrifted({ view, listed }: Looking, node: ProbedNode): boolean {
+export function isListedAsDrifted({ view, listed }: ProbeContext, node: ProbedNode): boolean {
   return judge(view, node, machineOf(listed ?? [], keyOf(node), idOf(node))) !== undefined;
 }
 
 /** What the provider alone says against the machine; undefined if it shows the machine as running. */
 export async function probeAtProvider(
-  { view, listed }: Pick<Looking, 'view' | 'listed'>,
+  { view, listed }: Pick<ProbeContext, 'view' | 'listed'>,
   node: ProbedNode,
 ): Promise<Exclude<Verdict, { readonly kind: 'fine' }> | undefined> {
   const machine = machineOf(listed ?? [], keyOf(node), idOf(node)) ?? (await view.lookUp(node));
@@ -63,20 +63,20 @@ export async function probeAtProvider(
 }
 
 /** Probes one node's machine: at its provider, then over SSH. Never throws for a fault of the machine. */
-export async function probeNode(looking: Looking, node: ProbedNode): Promise<Verdict> {
-  const { view, attempt, listed } = looking;
+export async function probeNode(context: ProbeContext, node: ProbedNode): Promise<Verdict> {
+  const { view, attempt, listed } = context;
   try {
     const shown = machineOf(listed ?? [], keyOf(node), idOf(node));
     const machine = shown ?? (await view.lookUp(node));
     const verdict = judge(view, node, machine);
     if (verdict !== undefined || machine === undefined) return verdict ?? missing(view, node);
-    const answer = await reach(looking, node, { address: machine.address });
+    const answer = await reach(context, node, { address: machine.address });
     if (answer.kind !== 'silent') return answer;
     // The list may be older than what happened to the machine, and the address may have changed meanwhile.
     const now = await view.lookUp(node);
     const changed = judge(view, node, now);
     if (changed !== undefined || now === undefined) return changed ?? missing(view, node);
-    const again = await reach(looking, node, { address: now.address });
+    const again = await reach(context, node, { address: now.address });
     if (again.kind !== 'silent') return again;
     return {
       kind: 'drift',
@@ -85,19 +85,19 @@ export async function probeNode(looking: Looking, node: ProbedNode): Promise<Ver
     };
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
-    return unknown(error, `machine ${named(node)} could not be looked at: `);
+    return unknown(error, `machine ${named(node)} could not be probed: `);
   }
 }
 
 /** Probes only whether the machine answers a new login, or its plugin reaches it. Never throws for a fault of it. */
 export async function probeAnswer(
-  looking: Omit<Looking, 'listed'>,
+  context: Omit<ProbeContext, 'listed'>,
   node: ProbedNode,
   withinMs: number,
 ): Promise<Verdict> {
-  const { attempt } = looking;
+  const { attempt } = context;
   try {
-    const answer = await reach(looking, node, { withinMs });
+    const answer = await reach(context, node, { withinMs });
     if (answer.kind !== 'silent') return answer;
     return { kind: 'drift', seen: 'unreachable', why: `machine ${named(node)}: ${answer.why}` };
   } catch (error) {
@@ -117,7 +117,7 @@ export function unknown(error: unknown, prefix = ''): Extract<Verdict, { readonl
 }
 
 function missing(view: AccountView, node: ProbedNode): Extract<Verdict, { readonly kind: 'missing' }> {
-  return { kind: 'missing', why: `${view.account} has no machine ${named(node)} any more` };
+  return { kind: 'missing', why: `${view.account} no longer has machine ${named(node)}` };
 }
 
 /** The provider's verdict; undefined if it reports the machine as running, or reports none. */
@@ -162,7 +162,7 @@ interface ReachOptions {
 
 /** Looks where the machine is now whether it answers as ours, and which boot it is. */
 async function reach(
-  { parts, view, attempt }: Omit<Looking, 'listed'>,
+  { parts, view, attempt }: Omit<ProbeContext, 'listed'>,
   node: ProbedNode,
   { address: shown, withinMs }: ReachOptions,
 ): Promise<Reached> {

@@ -18,7 +18,7 @@ import {
   probeAnswer,
   probeNode,
   unknown,
-  type Looking,
+  type ProbeContext,
   type Verdict,
 } from './probe-node.js';
 import { keyOf } from '../provider/machine-input.js';
@@ -79,18 +79,18 @@ async function probeAll(
     const view = await viewAccount(parts, lists, clusterId, provider, attempt);
     if (answersWithinMs !== undefined) {
       attempt.at(`logs in to ${nodes.length} machines of ${provider.name}`);
-      const looking = { parts, view, attempt };
-      return await pLimit(atOnce).map(nodes, (node) => probeAnswer(looking, node, answersWithinMs));
+      const context = { parts, view, attempt };
+      return await pLimit(atOnce).map(nodes, (node) => probeAnswer(context, node, answersWithinMs));
     }
     attempt.at(`lists the machines of ${provider.name}`);
-    const shared: Looking = { parts, view, attempt, listed: await view.list() };
+    const shared: ProbeContext = { parts, view, attempt, listed: await view.list() };
     // A shared list may be older than the operation that asks, which may have switched a machine on since.
-    const looking = nodes.some((node) => isListedAsDrifted(shared, node))
+    const context = nodes.some((node) => isListedAsDrifted(shared, node))
       ? { ...shared, listed: await view.list(begun) }
       : shared;
-    attempt.at(`looks at ${nodes.length} machines of ${provider.name}`);
-    const first = await pLimit(atOnce).map(nodes, (node) => probeNode(looking, node));
-    return await confirmAbsence(looking, nodes, first);
+    attempt.at(`probes ${nodes.length} machines of ${provider.name}`);
+    const first = await pLimit(atOnce).map(nodes, (node) => probeNode(context, node));
+    return await confirmAbsence(context, nodes, first);
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
     // The account as a whole cannot be asked.
@@ -100,10 +100,10 @@ async function probeAll(
 }
 
 /**
- * A machine that was not seen is gone when it is not seen still after the time by which the provider may lag.
+ * A missing machine counts as gone if it is still missing after the time by which the provider's list may lag.
  */
 async function confirmAbsence(
-  looking: Looking,
+  context: ProbeContext,
   nodes: readonly ProbedNode[],
   first: readonly Verdict[],
 ): Promise<readonly Verdict[]> {
@@ -111,7 +111,7 @@ async function confirmAbsence(
     parts: { absences },
     view: { account, consistencyWindowMs },
     attempt,
-  } = looking;
+  } = context;
   const missed = nodes.map((node, index) => {
     if (first[index]?.kind === 'missing') return absences.miss(keyOf(node));
     absences.forget(keyOf(node));
@@ -123,10 +123,10 @@ async function confirmAbsence(
       return first.map((verdict) =>
         verdict.kind === 'missing' ? late(verdict.why, account, leftMs) : verdict,
       );
-    attempt.at(`waits ${leftMs} ms to look once more for what ${account} does not show`);
+    attempt.at(`waits ${leftMs} ms to check again for machines that ${account} does not list`);
     await wait(leftMs, undefined, { signal: anySignal([attempt.signal, attempt.detach]) });
   }
-  const fresh: Looking = { ...looking, listed: undefined };
+  const fresh: ProbeContext = { ...context, listed: undefined };
   return pLimit(atOnce).map(
     nodes.map((node, index) => ({ node, verdict: first[index] })),
     async ({ node, verdict }): Promise<Verdict> => {
@@ -141,12 +141,12 @@ async function confirmAbsence(
 function late(why: string, account: string, leftMs: number): Verdict {
   return {
     kind: 'unknown',
-    why: `${why}, but what ${account} shows may lag behind: look again in ${Math.ceil(leftMs / 1_000)} s`,
+    why: `${why}, but the list of ${account} may lag behind: probe again in ${Math.ceil(leftMs / 1_000)} s`,
     passing: false,
   };
 }
 
-/** Half the time of the attempt is kept for looking. */
+/** Reserves half the time of the attempt for probes. */
 function longestWaitMs(): number {
   const { startToCloseTimeoutMs } = activityInfo();
   return startToCloseTimeoutMs > 0 ? startToCloseTimeoutMs / 2 : Number.POSITIVE_INFINITY;

@@ -19,7 +19,7 @@ export function fileOf(
 export function checkInside(folder: string, path: string): string {
   const whole = resolve(path);
   if (dirname(whole) !== resolve(folder))
-    throw new PluginError('Invalid', `${path} is no file of this builder, whose folder is ${folder}`);
+    throw new PluginError('Invalid', `${path} is not a file of this builder, whose folder is ${folder}`);
   return whole;
 }
 

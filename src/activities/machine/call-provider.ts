@@ -73,7 +73,7 @@ export function requireAbility<Name extends keyof Methods>(
   if (!plugin.abilities.includes(name) || typeof method !== 'function') {
     throw new PluginError(
       'Invalid',
-      `provider type ${plugin.descriptor.name} has no ${name}; 'heddle plugins' shows what it can do`,
+      `provider type ${plugin.descriptor.name} has no ${name}; run 'heddle plugins' to see what it supports`,
     );
   }
   return async (...words) => Reflect.apply(method, provider, words) as unknown;

@@ -10,8 +10,8 @@ set -u
 LC_ALL=C; export LC_ALL
 fail() { echo "$1" >&2; exit 1; }
 device=$1 method=$2; shift 2
-real=$(readlink -f -- "$device") || fail "there is no $device"
-[ -b "$real" ] || [ -f "$real" ] || fail "there is no disk $device"
+real=$(readlink -f -- "$device") || fail "$device does not exist"
+[ -b "$real" ] || [ -f "$real" ] || fail "$device is not a disk"
 
 # In mountinfo and swaps, spaces and the like are octal.
 decode() { printf '%b' "$(printf '%s\\n' "$1" | sed 's/\\\\\\([0-7][0-7][0-7]\\)/\\\\0\\1/g')"; }
@@ -27,7 +27,7 @@ on_disk() {
 list_mounts() {
   awk '{ for (i = 7; i < NF && $i != "-"; i++) continue; line[NR] = $3 " " $5 " " $(i + 2) }
     END { for (n = NR; n > 0; n--) print line[n] }' /proc/self/mountinfo >"$mounts"
-  [ -s "$mounts" ] || fail "the mounts of the system are not known"
+  [ -s "$mounts" ] || fail "the mounts of the system are unknown"
 }
 if [ -b "$real" ]; then
   number=$(number_of "$real") && [ -e "/sys/dev/block/$number/dev" ] || fail "the kernel does not describe $device"
@@ -69,7 +69,7 @@ if [ -b "$real" ]; then
 fi
 
 if [ -b "$real" ]; then size=$(blockdev --getsize64 "$real"); else size=$(stat -c %s -- "$real"); fi
-[ -n "$size" ] || fail "the size of $device is not known"
+[ -n "$size" ] || fail "the size of $device is unknown"
 [ "$size" -gt 0 ] || fail "$device has no bytes"
 blocks=$((size / 4096)); length=256
 [ "$blocks" -ge 1 ] || fail "$device is smaller than a block"

@@ -11,7 +11,7 @@ export async function probeSsh(
   { parts, request, attempt }: MachineCall,
   within?: AbortSignal,
 ): Promise<{ readonly answers: boolean; readonly why?: string }> {
-  attempt.at('looks whether SSH answers');
+  attempt.at('checks whether SSH answers');
   const leave = anySignal([attempt.signal, attempt.detach]);
   try {
     const { address } = await reachNode(parts, request, attempt);

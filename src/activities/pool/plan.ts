@@ -72,9 +72,9 @@ function traitsOf({ providers, registry }: Parts, name: string): readonly [strin
   const { callDeadlineMs, consistencyWindowMs, capabilities, requests, idempotency } =
     registry.provider(type).descriptor;
   const claims = capabilities.includes('claims') || requests.some((request) => request.startsWith('claims.'));
-  // A call that takes as long as it may, a second look where lists lag behind, and time for further attempts.
+  // A call that takes as long as it may, a second check if lists lag, and time for further attempts.
   const traits = { deleteWithinMs: callDeadlineMs + consistencyWindowMs + attemptsMs, claims };
-  return [[type, idempotency === 'none' ? { ...traits, cannotTell: true } : traits]];
+  return [[type, idempotency === 'none' ? { ...traits, hasUnknownOutcomes: true } : traits]];
 }
 
 /** Whether the provider wants to know of nodes that are reused. */

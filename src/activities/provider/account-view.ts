@@ -27,7 +27,7 @@ import { refuseFailure } from '../results.js';
 import { takeLock } from './lock.js';
 import type { SharedLists } from './shared-lists.js';
 
-/** A provider account, for looking at machines. */
+/** A provider account, for probes of machines. */
 export interface AccountView {
   readonly account: string;
   readonly consistencyWindowMs: number;
@@ -74,7 +74,7 @@ export async function viewAccount(
       calls: callsOf(parts.rateLimiters(ref.name), signal),
       pools: parts.pools,
       task: {
-        // CONFIRM is the action that only looks.
+        // CONFIRM is the read-only action.
         taskId: `-/-/CONFIRM/${attempt.title}`,
         taskName: 'CONFIRM',
         clusterId,
@@ -270,7 +270,7 @@ function checkOffers(plugin: string, offers: AccountOffers = {}): AccountOffers 
   );
 }
 
-/** One answer serves a whole survey: claims are asked for each machine that is looked up. */
+/** One answer serves all probes of an activity, which look up claims for each machine. */
 function readOnce(claims: Claims): Claims {
   let answer: ReturnType<Claims['held']> | undefined;
   const held = (): ReturnType<Claims['held']> => (answer ??= claims.held());

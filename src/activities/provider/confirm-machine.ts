@@ -27,7 +27,7 @@ export async function confirmMachine(
   const taken = await acceptFromProvider(
     parts,
     request.provider.name,
-    await confirmForAWhile(provider, machine, attempt, budget),
+    await confirmRepeatedly(provider, machine, attempt, budget),
     { plugin: plugin.descriptor, action: 'CONFIRM', config: request.config, secrets },
   );
   // Waiting for SSH is not a provider call.
@@ -118,7 +118,7 @@ async function confirmByPlugin(
 }
 
 /**
- * How soon a further look must be due, and for how long looks follow each other within one attempt, in ms.
+ * Longest delay before another call within one attempt, and the time for such calls, in ms.
  */
 const soonMs = 300;
 const confirmingMs = 1_500;
@@ -127,7 +127,7 @@ const confirmingMs = 1_500;
  * The first attempt waits for a machine that is about to be ready, because the next attempt begins a second
  * later at the earliest. Later attempts probe once, so that a slow machine occupies no slot.
  */
-async function confirmForAWhile(
+async function confirmRepeatedly(
   provider: ProviderCall['provider'],
   machine: ProviderCall['machine'],
   attempt: ProviderCall['attempt'],

@@ -85,7 +85,7 @@ async function adoptMachine(call: ProviderCall): Promise<JsonObject> {
   if (provider.find === undefined)
     throw new PluginError(
       'Invalid',
-      `provider type ${descriptor.name} cannot find the machine of key ${machine.key}, so it cannot be taken over. ${instead}`,
+      `provider type ${descriptor.name} cannot find the machine of key ${machine.key}, so it cannot be adopted. ${instead}`,
     );
   const found = await findMachine(call);
   if (found === undefined) {
@@ -93,21 +93,21 @@ async function adoptMachine(call: ProviderCall): Promise<JsonObject> {
     if (missedMs < descriptor.consistencyWindowMs) {
       throw new PluginError(
         'NotReady',
-        `there is no machine of key ${machine.key} in sight; provider type ${descriptor.name} may show it later`,
+        `the machine of key ${machine.key} is not listed; provider type ${descriptor.name} may list it later`,
         { retryAfterMs: descriptor.consistencyWindowMs - missedMs },
       );
     }
     absences.forget(machine.key);
     throw new PluginError(
       'Invalid',
-      `the machine of key ${machine.key} is not there any more, so it cannot be taken over. ${instead}`,
+      `the machine of key ${machine.key} no longer exists, so it cannot be adopted. ${instead}`,
     );
   }
   absences.forget(machine.key);
   if (found.created === undefined) {
     throw new PluginError(
       'Invalid',
-      `provider type ${descriptor.name} cannot tell again what CREATE of machine ${found.providerid} returned, so it cannot be taken over. ${instead}`,
+      `provider type ${descriptor.name} cannot tell again what CREATE of machine ${found.providerid} returned, so it cannot be adopted. ${instead}`,
       { result: { providerid: found.providerid } },
     );
   }

@@ -3,7 +3,7 @@ import { CancelledFailure } from '@temporalio/activity';
 import type { AnyAction } from '../../model/action.js';
 import { skewMs } from '../../model/messages/envelope.js';
 import { notSent, unknownOutcome, type FailureDetails } from '../../model/node/failure.js';
-import { lookFirst } from '../../model/node/look-first.js';
+import { confirmAbsenceText } from '../../model/node/unknown-machine.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import { isPluginError, PluginError, type FailureKind } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
@@ -21,11 +21,13 @@ type CreateCall = Pick<ProviderCall, 'parts' | 'request' | 'attempt' | 'plugin'>
 
 /** CREATE at a provider that cannot be asked what came of a call: a task sends it once. */
 export function isSentOnce(parts: ActivityParts, action: AnyAction, request: TaskRequest): boolean {
-  return action === 'CREATE' && request.adopt !== true && unaskedPlugin(parts, request) !== undefined;
+  return (
+    action === 'CREATE' && request.adopt !== true && pluginWithUnknownOutcomes(parts, request) !== undefined
+  );
 }
 
 /** The plugin of the task's provider, if it cannot be asked. */
-function unaskedPlugin(
+function pluginWithUnknownOutcomes(
   { providers, registry }: ActivityParts,
   { provider: { name } }: TaskRequest,
 ): RegisteredProvider | undefined {
@@ -40,7 +42,7 @@ function unaskedPlugin(
  * server can remove or replace what attempts have recorded, and count them anew.
  */
 export async function refuseUnknownCreate({ parts, action, request, attempt }: TaskCall): Promise<void> {
-  const plugin = unaskedPlugin(parts, request);
+  const plugin = pluginWithUnknownOutcomes(parts, request);
   if (plugin === undefined) return;
   const isBlindDelete =
     action === 'DELETE' &&
@@ -51,21 +53,23 @@ export async function refuseUnknownCreate({ parts, action, request, attempt }: T
   const why =
     action === 'CREATE' && !attempt.isFirst
       ? 'an earlier attempt did not report whether it had sent it'
-      : await earlierCreate(parts, request);
-  if (why !== undefined) throw quarantine({ request, plugin }, why);
+      : await unconfirmedCreate(parts, request);
+  if (why !== undefined) throw unknownCreate({ request, plugin }, why);
 }
 
-/** What may have sent a CREATE for this machine since a person last looked; undefined if nothing. */
-async function earlierCreate(
+/** Why a CREATE may have been sent since a person last confirmed the machine's absence; undefined if none can. */
+async function unconfirmedCreate(
   parts: ActivityParts,
-  { createBegun, lookedAt }: TaskRequest,
+  { createBegun, absenceConfirmedAt }: TaskRequest,
 ): Promise<string | undefined> {
-  if (createBegun === true && lookedAt === undefined) return 'an earlier task did not report what came of it';
+  if (createBegun === true && absenceConfirmedAt === undefined)
+    return 'an earlier task did not report what came of it';
   const resetAt = await resetTime(parts);
   // The clock of the client may be ahead of the server's.
-  if (resetAt === undefined || (lookedAt !== undefined && lookedAt > resetAt + skewMs)) return undefined;
+  if (resetAt === undefined || (absenceConfirmedAt !== undefined && absenceConfirmedAt > resetAt + skewMs))
+    return undefined;
   const at = new Date(resetAt).toISOString();
-  return `the workflow was reset at ${at}, and what it did before is not known; a confirmation counts from a minute later`;
+  return `the workflow was reset at ${at}, and what it did before is unknown; a confirmation counts from a minute later`;
 }
 
 /**
@@ -79,8 +83,8 @@ export async function createOnce<Result>(call: CreateCall, create: () => Promise
     return await create();
   } catch (error) {
     if (!isPluginError(error))
-      throw attempt.detach.aborted ? error : quarantine(call, messageOf(error), error);
-    if (!refusals.includes(error.kind)) throw quarantine(call, error.message, error);
+      throw attempt.detach.aborted ? error : unknownCreate(call, messageOf(error), error);
+    if (!refusals.includes(error.kind)) throw unknownCreate(call, error.message, error);
     attempt.mark(null);
     throw error;
   }
@@ -125,7 +129,7 @@ function unsent(
   });
 }
 
-function quarantine(
+function unknownCreate(
   { request, plugin }: Pick<CreateCall, 'request' | 'plugin'>,
   what: string,
   cause?: unknown,
@@ -135,7 +139,7 @@ function quarantine(
   return new PluginError(
     'UnknownOutcome',
     `CREATE of machine ${hostname} was sent to provider ${provider.name}, and it is unknown whether it was made (${what}). ` +
-      `Provider type ${plugin.descriptor.name} cannot tell, so it is not repeated. ${lookFirst(request)}`,
+      `Provider type ${plugin.descriptor.name} cannot tell, so it is not repeated. ${confirmAbsenceText(request)}`,
     cause === undefined ? {} : { cause },
   );
 }

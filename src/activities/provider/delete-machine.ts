@@ -8,8 +8,8 @@ import { acceptFromProvider } from './references.js';
 import { refuseFailure } from '../results.js';
 
 /**
- * Done when absence was seen; where what the provider shows may lag behind, when it was seen twice with the
- * window in between. The second look is another attempt, so that the waiting takes no place.
+ * Done when absence was seen; if the provider's lists may lag, when it was seen twice, with the consistency window in
+ * between. The second check is another attempt, so that the wait occupies no slot.
  */
 export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
   const {
@@ -24,7 +24,7 @@ export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
   if (missedMs < consistencyWindowMs) {
     throw new PluginError(
       'NotReady',
-      `the machine is not seen any more; it is looked for once more, for what provider type ${name} shows may lag ${consistencyWindowMs} ms behind`,
+      `the machine is no longer listed; this is checked again, because lists of provider type ${name} may lag by ${consistencyWindowMs} ms`,
       { retryAfterMs: consistencyWindowMs - missedMs },
     );
   }

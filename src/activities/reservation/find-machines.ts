@@ -24,11 +24,11 @@ export async function findCandidates(
   { wanted, image, others: { count, than } = { count: wanted.count, than: [] } }: FindCandidatesRequest,
 ): Promise<FindCandidatesReply> {
   const names = (wanted.machines ?? (await computers.names())).filter((name) => !than.includes(name));
-  const looked = await pLimit(asked).map(names, async (name) => ({
+  const views = await pLimit(asked).map(names, async (name) => ({
     name,
     view: await viewOrReason(computers, name),
   }));
-  const judged = looked.map(({ name, view }) => ({
+  const judged = views.map(({ name, view }) => ({
     name,
     view,
     why: typeof view === 'string' ? view : view instanceof Error ? undefined : unfitText(view, wanted),
@@ -44,7 +44,7 @@ export async function findCandidates(
     ...judged.flatMap(({ name, why }) => (why === undefined ? [] : [`${name}: ${why}`])),
     ...[...without].map((provider) => `provider ${provider} has no image ${formatImageRef(image)}`),
   ];
-  const silent = looked.flatMap(({ name, view }) =>
+  const silent = views.flatMap(({ name, view }) =>
     view instanceof Error ? [`${name} (${view.message})`] : [],
   );
   // That a machine does not answer now says nothing of whether it fits.
@@ -60,7 +60,7 @@ export async function findCandidates(
   };
 }
 
-/** The machine; why there is none, or the error of a workflow that does not answer. */
+/** The machine, the reason if it does not exist, or the error of a workflow that does not answer. */
 async function viewOrReason(
   computers: ReservationParts['computers'],
   name: string,
@@ -68,7 +68,7 @@ async function viewOrReason(
   try {
     return (
       (await computers.view(name)) ??
-      `there is no machine ${name}; 'heddle machine list' shows those there are`
+      `machine ${name} does not exist; run 'heddle machine list' to see the existing ones`
     );
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));

@@ -78,7 +78,7 @@ export const systemCommands: readonly CommandDefinition[] = [
         json: ['keys'],
         load: async () => (await import('./keys.js')).rotate,
       }),
-      command('remove <key>', 'remove a key that nothing needs any more', {
+      command('remove <key>', 'remove a key that nothing needs', {
         options: [yesOption],
         needs: 'configuration',
         json: ['keys'],

@@ -25,7 +25,7 @@ export interface ImageState extends Moved {
   /** Everything is to go. */
   readonly leaving?: { readonly by: string; readonly at: string };
   /** When a person confirmed the absence of a machine of a build, in ms since the epoch by the server's clock. */
-  readonly lookedAt?: number;
+  readonly absenceConfirmedAt?: number;
   /** Machines of builds that are not known to be gone. */
   readonly machines: readonly MachineState[];
   /** The node of a cluster or a pool that a build works on. */

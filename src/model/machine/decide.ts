@@ -78,7 +78,7 @@ function refuseQuarantined({ name, quarantine }: MachineState, intent: MachineIn
   if (quarantine === undefined)
     return intent.kind === 'end quarantine' ? `machine ${name} is not quarantined` : undefined;
   const { comment } = quarantine;
-  const release = `'heddle machine quarantine ${name} --end' ends it`;
+  const release = `run 'heddle machine quarantine ${name} --end' to end it`;
   const released = `machine ${name} is quarantined, and its provider could allocate it to other users: ${comment}; ${release}`;
   if (intent.kind === 'reserve') return `machine ${name} is quarantined: ${comment}; ${release}`;
   if (intent.kind === 'move') return released;

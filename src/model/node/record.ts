@@ -34,7 +34,7 @@ function withoutEarlierMachine({
   keyUid: _keyUid,
   adopt: _adopt,
   createBegun: _begun,
-  lookedAt: _looked,
+  absenceConfirmedAt: _confirmed,
   ...node
 }: NodeState): NodeState {
   return withoutChecks(node);
@@ -71,7 +71,7 @@ export function ownKeys(node: NodeState, placement: Placement): JsonObject {
 
 export function recordBegun(node: NodeState, step: Step): NodeState {
   if (step.action === 'CREATE') {
-    const { lookedAt: _confirmed, ...begun } = node;
+    const { absenceConfirmedAt: _confirmed, ...begun } = node;
     return { ...begun, createBegun: true };
   }
   if (step.service === undefined) return node;
@@ -83,13 +83,13 @@ export function recordBegun(node: NodeState, step: Step): NodeState {
 
 /** A CREATE that was begun has made nothing: what was known before it holds again. */
 export function recordNothingMade(
-  { createBegun: _begun, lookedAt: _looked, ...node }: NodeState,
-  { createBegun, lookedAt }: Pick<NodeState, 'createBegun' | 'lookedAt'>,
+  { createBegun: _begun, absenceConfirmedAt: _confirmed, ...node }: NodeState,
+  { createBegun, absenceConfirmedAt }: Pick<NodeState, 'createBegun' | 'absenceConfirmedAt'>,
 ): NodeState {
   return {
     ...node,
     ...(createBegun === undefined ? {} : { createBegun }),
-    ...(lookedAt === undefined ? {} : { lookedAt }),
+    ...(absenceConfirmedAt === undefined ? {} : { absenceConfirmedAt }),
   };
 }
 
@@ -103,7 +103,9 @@ export function recordRetry({ failure, ...node }: NodeState, at: number | undefi
     failure?.kind === unknownOutcome &&
     (failure.action === 'CREATE' || failure.action === 'DELETE');
   // An earlier one is a recorded message that a caller of the server has sent again.
-  return isAsked && at !== undefined && at >= Date.parse(failure.at) ? { ...node, lookedAt: at } : node;
+  return isAsked && at !== undefined && at >= Date.parse(failure.at)
+    ? { ...node, absenceConfirmedAt: at }
+    : node;
 }
 
 /** When a task was done: in which operation, and with which version of the peers. */
@@ -119,7 +121,7 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   if (service !== undefined && isServiceAction(action))
     return recordServiceAction(merged, service, { action, step, digest: step.digest ?? 'done' }, occasion);
   if (action === 'DELETE') {
-    const { createBegun: _gone, lookedAt: _looked, ...left } = withoutChecks(node);
+    const { createBegun: _gone, absenceConfirmedAt: _confirmed, ...left } = withoutChecks(node);
     return { ...left, payload: {}, runs: {}, facts: { services: {} } };
   }
   if (action === 'CONFIRM') return recordConfirmed(merged);

@@ -77,7 +77,7 @@ export interface NodeState {
   /** CREATE of its machine was begun and has not succeeded: there may be a machine of its key. */
   readonly createBegun?: true;
   /** When a person confirmed, after that, that the provider has no such machine, in ms since the epoch by the server's clock. */
-  readonly lookedAt?: number;
+  readonly absenceConfirmedAt?: number;
   /** Version of the peers in which this node changed last. */
   readonly changedAt: number;
   /** Runs used up by task in the current operation: `<service>/<ACTION>` -> number of the last run. */

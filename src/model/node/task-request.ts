@@ -33,7 +33,7 @@ export interface TaskRequest {
    * For CREATE and DELETE: when a person last confirmed that the provider has no such machine, in ms since the epoch by
    * the server's clock.
    */
-  readonly lookedAt?: number;
+  readonly absenceConfirmedAt?: number;
   /** For DELETE by the sweep: the machine must have no owner at that moment. */
   readonly swept?: true;
   /** For CONFIRM: longest time that the machine may not answer, in ms. */

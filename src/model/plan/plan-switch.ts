@@ -160,7 +160,7 @@ function workOfReconfigure(
   };
 }
 
-const asked = 'asked for';
+const asked = 'requested';
 
 function needs(outlines: Desired['outlines'], service: string, all: ReadonlySet<string>): string {
   return `it needs ${directDependencies(outlines, service, 'runtime')

@@ -24,7 +24,7 @@ export interface ProviderTraits {
   /** The server records who has which of its machines, which therefore cannot move to another server. */
   readonly claims: boolean;
   /** The provider cannot be asked what came of a CREATE: one that timed out may have made a machine. */
-  readonly cannotTell?: true;
+  readonly hasUnknownOutcomes?: true;
 }
 
 /** A checked pool, as the activity PLAN_POOL gives it. */

@@ -34,7 +34,7 @@ export interface PoolState {
   /**
    * When a person last abandoned a node whose machine was unknown to its provider, in ms since the epoch by the server's clock.
    */
-  lookedAt?: number;
+  absenceConfirmedAt?: number;
   readonly counters: { node: number; request: number; version: number };
   /** By `<provider pool>/<label>`: what its account refused for its quota. */
   readonly paused: Record<string, Pause>;

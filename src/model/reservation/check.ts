@@ -97,7 +97,7 @@ export function refuseEnd(
   if (how === 'returned' && reservation.readyAt === undefined)
     return `reservation ${id} is ${stateOf(reservation)}, so there is nothing to return; to end it, run 'heddle reservation cancel ${id}'`;
   if (how === 'cancelled' && reservation.readyAt !== undefined)
-    return `reservation ${id} is ${stateOf(reservation)}; 'heddle reservation return ${id}' ends it`;
+    return `reservation ${id} is ${stateOf(reservation)}; to end it, run 'heddle reservation return ${id}'`;
   return undefined;
 }
 

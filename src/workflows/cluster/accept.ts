@@ -98,7 +98,7 @@ export function refuseOperate(memory: Memory, { intent, queue = false }: Operate
 function refuseRollback(state: ClusterState): string | undefined {
   const { name } = state;
   return specBefore(state) === undefined
-    ? `cluster ${name} has no earlier spec to go back to: no other was ever brought about; 'heddle delete ${name}' takes it down`
+    ? `cluster ${name} has no previous spec to return to; run 'heddle delete ${name}' to delete it`
     : undefined;
 }
 
@@ -183,10 +183,9 @@ export function refuseCancel(memory: Memory, { operation: wanted }: CancelReques
   if (wanted !== undefined) {
     if ([operation, ...queue.map((queued) => queued.operation)].some((known) => known?.id === wanted))
       return undefined;
-    return `cluster ${name} has no operation ${wanted} that runs, is held or waits; 'heddle status ${name}' shows what it has`;
+    return `cluster ${name} has no operation ${wanted} that runs, is held or waits; run 'heddle status ${name}' to see its operations`;
   }
-  if (operation === undefined && queue.length === 0)
-    return `cluster ${name} is at rest, so there is nothing to cancel`;
+  if (operation === undefined && queue.length === 0) return `cluster ${name} has no operation to cancel`;
   return undefined;
 }
 

@@ -99,7 +99,7 @@ function refusalOf(name: string, unplaced: readonly Left[]): string {
     `a previous run of cluster ${name} left machines that this apply has no place for: ${listNames(machines.toSorted())}. ` +
     'An apply adopts machines of the same node, provider, hardware, image and fields, and deletes none that no ' +
     'plan named. Apply a file with a place for them, such as the previous one, and then this one; or delete them: ' +
-    "'heddle leaks --sweep' lists them, and 'heddle leaks --delete ID...' deletes them"
+    "run 'heddle leaks --sweep' to list them, and 'heddle leaks --delete ID...' to delete them"
   );
 }
 

@@ -16,7 +16,7 @@ export function requestCheck(memory: Memory): number {
   return number;
 }
 
-/** An operation under way changes the machines: it is not looked over its shoulder. */
+/** A running operation changes the machines, so the check waits for its end. */
 export function isCheckDue({ state }: Memory): boolean {
   return state.checks.asked > state.checks.done && state.operation?.state !== 'running';
 }

@@ -22,7 +22,7 @@ export interface Executor {
   nextIncarnation(): number;
   service(name: string): ServiceSpec | undefined;
   taskBase(): TaskBase;
-  /** Tasks in flight at once. A node that waits at a gate, or between looks, holds no place. */
+  /** Tasks in flight at once. A node that waits at a gate, or between probes, holds no permit. */
   readonly inFlight: number;
   /** What its nodes may have: see `payloadBounds`. */
   readonly payloadBound: number;
@@ -160,7 +160,7 @@ async function admit(progress: Progress, chains: readonly Chain[]): Promise<void
 }
 
 /** Waits for its turn after all results that have arrived, also if it may go on now. */
-async function untilNext(
+async function untilMayGoOn(
   { waiting }: Progress,
   nodeId: string,
   { mayGoOn, isQuiet }: Omit<Waiting, 'goOn'>,
@@ -236,7 +236,7 @@ function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
     plugins: work.plugins,
     state: () => {
       last = memory.state.nodes[nodeId] ?? last;
-      if (last === undefined) throw new Error(`there is no node ${nodeId}`);
+      if (last === undefined) throw new Error(`node ${nodeId} does not exist`);
       return last;
     },
     change: (change) => {
@@ -303,7 +303,7 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
         node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
       );
       executor.changed();
-      await untilNext(progress, nodeId, { mayGoOn: () => !executor.paused(), isQuiet: false });
+      await untilMayGoOn(progress, nodeId, { mayGoOn: () => !executor.paused(), isQuiet: false });
     }
     const release = await acquirePermit(permits, nodeId, step);
     const isPaused = executor.paused() && !progress.stopping;
@@ -346,7 +346,7 @@ async function waitUntil(
 ): Promise<boolean> {
   if (progress.stopping) return false;
   if (!mayGoOn()) showWaiting(progress, nodeId, step);
-  await untilNext(progress, nodeId, { mayGoOn, isQuiet: true });
+  await untilMayGoOn(progress, nodeId, { mayGoOn, isQuiet: true });
   return !progress.stopping;
 }
 

@@ -133,7 +133,7 @@ async function carryOutInstructions(memory: GroupMemory): Promise<NextStep> {
     for (const instruction of next.list) await carryOutInstruction(memory, instruction);
     memory.state = { ...memory.state, seen: next.seq };
     memory.unreported = true;
-    if (memory.ended) return { ended: `group ${memory.state.group} has no nodes any more` };
+    if (memory.ended) return { ended: `group ${memory.state.group} no longer has nodes` };
   }
 }
 

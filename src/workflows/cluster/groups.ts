@@ -270,6 +270,6 @@ function lose(memory: Memory, id: string, error: unknown): void {
     failed: sizeOf(memory.state.groups[id]?.members ?? {}),
   });
   changeOperation(memory, {
-    reason: `the workflow ${groupWorkflowId(memory.state.name, id)} is gone (${why}), so its nodes are not known any more; was it terminated?`,
+    reason: `the workflow ${groupWorkflowId(memory.state.name, id)} is gone (${why}), so its nodes are no longer known; was it terminated?`,
   });
 }

@@ -116,9 +116,7 @@ async function takeBackIfAbandoned(
       { summary: `CHECK_LEASE ${lease.to}` },
     );
     if (has || memory.state.lease?.leaseId !== lease.leaseId) return;
-    log.warn(`${lease.to} does not work on ${lease.nodeId} any more, so it is taken back`, {
-      leaseId: lease.leaseId,
-    });
+    log.warn(`${lease.to} no longer works on ${lease.nodeId}, so the lease ends`, { leaseId: lease.leaseId });
     if (lease.rewrites === true) {
       // The disk may hold part of an image.
       releaseLease(memory, { leaseId: lease.leaseId, repair: false, broken: true });
@@ -133,7 +131,7 @@ async function takeBackIfAbandoned(
     releaseLease(memory, { leaseId: lease.leaseId, repair: true });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn(`whether ${lease.to} still works on ${lease.nodeId} is not known`, {
+    log.warn(`it is unknown whether ${lease.to} still works on ${lease.nodeId}`, {
       why: error.cause?.message ?? error.message,
     });
   }
@@ -151,21 +149,21 @@ export function nodeReply(memory: Memory, nodeId: string): NodeReply {
   return nodes[nodeId] === undefined
     ? {
         is: 'unknown',
-        why: `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has`,
+        why: `cluster ${name} has no node ${nodeId}; run 'heddle nodes ${name}' to see its nodes`,
       }
     : nodeIn(nodes, uid, nodeId);
 }
 
 export function nodeIn(nodes: Readonly<Record<string, NodeState>>, uid: string, nodeId: string): NodeReply {
   const node = nodes[nodeId];
-  if (node === undefined) return { is: 'unknown', why: `there is no node ${nodeId} any more` };
+  if (node === undefined) return { is: 'unknown', why: `node ${nodeId} no longer exists` };
   const busy = unfitText(node);
   return { is: 'here', uid: node.keyUid ?? uid, node, busy };
 }
 
 /**
  * It may have been switched off for a capture that no longer runs. If this fails, the next
- * look shows it.
+ * probe shows it.
  */
 async function switchOn(
   { state: { name, lease } }: Memory,

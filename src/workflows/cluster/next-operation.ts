@@ -129,7 +129,7 @@ function endHalted(memory: Memory, operation: Operation): void {
   if (halt?.to === 'delete') {
     endOperation(memory, 'superseded', {
       ...operation,
-      reason: `gave way to delete, asked for by ${halt.by}`,
+      reason: `superseded by delete, requested by ${halt.by}`,
     });
     return;
   }
@@ -148,7 +148,7 @@ function holdOrRollBack(memory: Memory, operation: Operation): void {
     operation.kind === 'apply' && spec?.onFailure === 'rollback' && (operation.failures ?? []).length > 0;
   if (!byPolicy || achieved === undefined) {
     const why = byPolicy
-      ? { reason: `${operation.reason ?? ''}; there is no earlier spec to go back to` }
+      ? { reason: `${operation.reason ?? ''}; there is no previous spec to return to` }
       : {};
     changeOperation(memory, { state: 'held', ...why });
     noteOutcome(memory, { ...operation, ...why, state: 'held' });

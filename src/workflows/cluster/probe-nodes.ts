@@ -71,7 +71,7 @@ async function probeBatch(
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     // An apply continues with what is known: tasks that need an unreachable provider report it.
-    log.warn(`the machines of provider ${provider} could not be looked at`, {
+    log.warn(`the machines of provider ${provider} could not be probed`, {
       why: error.cause?.message ?? error.message,
     });
   }

@@ -21,7 +21,7 @@ export function refuseBusy(
   if (lease !== undefined) {
     // The commands have the names of what they are about: image/web, machine/web/app-1.
     const [command, ...name] = lease.to.split('/');
-    return `node ${lease.nodeId} of cluster ${cluster} is leased to ${lease.to} since ${lease.since}; ask again when it is released, or wait for it with --queue ('heddle ${command} cancel ${name.join('/')}' ends it)`;
+    return `node ${lease.nodeId} of cluster ${cluster} is leased to ${lease.to} since ${lease.since}; ask again when it is released, wait for it with --queue, or run 'heddle ${command} cancel ${name.join('/')}' to end it`;
   }
   // Operations that wait for the held one begin after whatever replaces it.
   const ahead = operation?.state === 'held' ? queue.filter(({ waits }) => waits !== true) : queue;
@@ -35,5 +35,5 @@ export function refuseUnknownNodes(memory: Memory, ids: readonly string[]): stri
   const unknown = ids.filter((id) => !Object.hasOwn(nodes, id) && groupOfNode(memory, id) === undefined);
   return unknown.length === 0
     ? undefined
-    : `cluster ${name} has no node ${unknown.join(', ')}; 'heddle nodes ${name}' shows those it has`;
+    : `cluster ${name} has no node ${unknown.join(', ')}; run 'heddle nodes ${name}' to see its nodes`;
 }

@@ -151,7 +151,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
   });
 }
 
-/** Carries out the next operation, or looks after the machines of an idle cluster. */
+/** Executes the next operation, or probes the machines of an idle cluster. */
 async function act(memory: Memory): Promise<NextStep> {
   if (isCheckDue(memory)) await probeMachines(memory);
   if (hasWork(memory)) {

@@ -138,7 +138,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       unlessExported(({ build }) =>
         build === undefined || memory.state.builds.some(({ number }) => number === build)
           ? undefined
-          : `image ${memory.state.name} has no build ${build}; 'heddle image show ${memory.state.name}' shows those it has`,
+          : `image ${memory.state.name} has no build ${build}; run 'heddle image show ${memory.state.name}' to see its builds`,
       ),
     ),
     update(
@@ -288,13 +288,15 @@ function askForUploads(memory: ImageMemory): BuildReply {
 }
 
 /** Of machines that could not be deleted: their failures asked to look for those that the provider may be unable to find. */
-function confirmAbsence(memory: ImageMemory, lookedAt: number): void {
+function confirmAbsence(memory: ImageMemory, absenceConfirmedAt: number): void {
   const { machines } = memory.state;
   const asked = machines.filter(({ name }) => memory.tried.includes(name)).map(({ name }) => name);
   if (asked.length === 0) return;
   change(memory, {
-    lookedAt,
-    machines: machines.map((machine) => (asked.includes(machine.name) ? { ...machine, lookedAt } : machine)),
+    absenceConfirmedAt,
+    machines: machines.map((machine) =>
+      asked.includes(machine.name) ? { ...machine, absenceConfirmedAt } : machine,
+    ),
   });
   memory.tried = memory.tried.filter((name) => !asked.includes(name));
 }

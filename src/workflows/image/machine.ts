@@ -22,7 +22,7 @@ export function openMachine(
   registration: Registration,
   more: Pick<MachineState, 'capturesFor'> = {},
 ): MachineMemory {
-  const { uid, lookedAt } = memory.state;
+  const { uid, absenceConfirmedAt } = memory.state;
   setMachine(memory, {
     name,
     uid,
@@ -33,7 +33,7 @@ export function openMachine(
     history: [],
     operations: 0,
     measured: {},
-    ...(lookedAt === undefined ? {} : { lookedAt }),
+    ...(absenceConfirmedAt === undefined ? {} : { absenceConfirmedAt }),
     ...more,
   });
   return machineOf(memory, name);
@@ -45,7 +45,7 @@ function machineOf(memory: ImageMemory, name: string): MachineMemory {
     ...newMemory(),
     get state(): MachineState {
       const state = memory.state.machines.find((machine) => machine.name === name);
-      if (state === undefined) throw new Error(`there is no machine ${name}`);
+      if (state === undefined) throw new Error(`machine ${name} does not exist`);
       return state;
     },
     set state(next: MachineState) {

@@ -31,7 +31,7 @@ export function change(memory: ImageMemory, part: Partial<ImageState>): void {
 
 export function buildOf(memory: ImageMemory, number: number): Build {
   const build = findBuild(memory.state.builds, number);
-  if (build === undefined) throw new Error(`there is no build ${number}`);
+  if (build === undefined) throw new Error(`build ${number} does not exist`);
   return build;
 }
 

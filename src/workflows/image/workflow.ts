@@ -99,7 +99,7 @@ async function uploadAgain(memory: ImageMemory, number: number): Promise<void> {
   memory.tried = [...memory.tried, `upload ${number}`];
   const due = uploadsDue(memory.state, buildOf(memory, number)).map(({ provider }) => provider);
   if (spec === undefined) return;
-  let why = 'the image does not name this account any more';
+  let why = 'the image no longer names this account';
   try {
     await uploadAll(
       memory,

@@ -28,7 +28,7 @@ export function judgeImage(
       memory,
       'IMAGE_EXISTS',
       'not done',
-      `there is no ${what} at provider ${memory.state.registration.provider}`,
+      `${what} does not exist at provider ${memory.state.registration.provider}`,
     );
   return false;
 }

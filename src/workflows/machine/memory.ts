@@ -23,8 +23,8 @@ export interface MachineMemory extends EntityMemory {
   postLoadBegun?: true;
   /** A periodic check was signalled and has not run yet. */
   isCheckDue?: true;
-  /** A look is under way, and no operation. */
-  looking?: true;
+  /** A periodic check is running, and no operation. */
+  checking?: true;
   /** Set when the machine is no longer registered. */
   removed?: true;
 }

@@ -152,7 +152,7 @@ async function open(
       memory,
       action,
       'not done',
-      `${describeNode(node)}: a node of a pool is made anew rather than rewritten: heddle pool delete ${node.name} ${node.node}`,
+      `${describeNode(node)}: a node of a pool is replaced instead of rewritten: run heddle pool delete ${node.name} ${node.node}`,
     );
   }
   try {

@@ -123,7 +123,7 @@ async function confirmRegistration(memory: MachineMemory): Promise<OperationResu
     const { answer, failure } = toNotDone(memory, 'CONFIRM', error);
     const { name, owner } = memory.state;
     if (owner !== undefined) throw new NotDone(answer, failure);
-    const next = `when this is corrected, 'heddle machine retry ${name}' tries again, and 'heddle machine remove ${name}' removes it`;
+    const next = `when this is corrected, run 'heddle machine retry ${name}' to try again, or 'heddle machine remove ${name}' to remove it`;
     throw new NotDone(answer, { ...failure, message: `${failure.message}; ${next}` });
   });
   const { unconfirmed: _confirmed, why: _why, ...state } = memory.state;
@@ -184,7 +184,7 @@ async function remove(memory: MachineMemory, isForced: boolean): Promise<Operati
   });
   const { begun, owner } = memory.state;
   // A person forces it when they have looked for a machine that the provider may be unable to find.
-  if (isForced && owner === undefined) change(memory, { lookedAt: Date.now() });
+  if (isForced && owner === undefined) change(memory, { absenceConfirmedAt: Date.now() });
   if (begun === true) await task(memory, 'DELETE');
   memory.removed = true;
   return {};

@@ -28,10 +28,10 @@ export function firstPayload(name: string, { flavor, image }: AccountReply): Jso
 export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' | 'DELETE'): Promise<void> {
   const create = action === 'CREATE' ? beginCreate({}) : undefined;
   for (;;) {
-    const { lookedAt } = memory.state;
+    const { absenceConfirmedAt } = memory.state;
     try {
       const ended = scheduleOnce(memory, action, create?.leftMs());
-      if (create !== undefined) change(memory, { begun: true, lookedAt: undefined });
+      if (create !== undefined) change(memory, { begun: true, absenceConfirmedAt: undefined });
       const { result } = await ended;
       change(memory, { payload: mergePayload(memory.state.payload, result ?? {}) });
       return;
@@ -39,7 +39,7 @@ export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' |
       const notDone = toNotDone(memory, action, error);
       const failure = readTaskFailure(error, { ...notDone.failure, action }, now());
       change(memory, { payload: mergePayload(memory.state.payload, machinePartOf(failure.result)) });
-      if (failure.madeNothing) change(memory, { begun: undefined, lookedAt });
+      if (failure.madeNothing) change(memory, { begun: undefined, absenceConfirmedAt });
       const next = create?.next(failure) ?? failure.record;
       if (typeof next !== 'number') throw new NotDone(answerOfFailure(next.kind), next);
       await sleep(next);
@@ -73,7 +73,7 @@ function scheduleOnce(
       peersOf: workflowInfo().workflowId,
       provider: { name: provider, type, fields },
       ...(action === 'DELETE' && state.begun === true ? { createBegun: true } : {}),
-      ...(state.lookedAt === undefined ? {} : { lookedAt: state.lookedAt }),
+      ...(state.absenceConfirmedAt === undefined ? {} : { absenceConfirmedAt: state.absenceConfirmedAt }),
     },
     { provider, type, site, flavor, image, fields },
     withinMs === undefined ? {} : { withinMs },
@@ -94,7 +94,7 @@ export async function releaseMachine(
       : toNotDone(reporter, 'DELETE', error).message;
     note(
       reporter,
-      `what was had at ${memory.state.registration.provider}, if anything, could not be released (${why}); 'heddle leaks' shows it`,
+      `the machine at ${memory.state.registration.provider}, if there is one, could not be released (${why}); run 'heddle leaks' to see it`,
     );
     return false;
   }

@@ -74,9 +74,9 @@ async function runPeriodicCheck(memory: MachineMemory): Promise<NextStep> {
   delete memory.isCheckDue;
   // Its controller may have refused the login, and controllers lock accounts.
   if (isUnfinished(memory.state)) return {};
-  memory.looking = true;
+  memory.checking = true;
   const intent = await checkMachine(memory);
-  delete memory.looking;
+  delete memory.checking;
   if (intent !== undefined) accept(memory, { intent, by: 'a periodic check' });
   return {};
 }
@@ -172,7 +172,7 @@ function accept(memory: MachineMemory, request: MachineRequest): MachineReply {
   if (before !== undefined) return { operation: before.id };
   const { intent, by, key } = request;
   // A request does not wait for a check.
-  if (memory.looking === true) memory.scope?.cancel();
+  if (memory.checking === true) memory.scope?.cancel();
   const id = String(memory.state.operations + 1);
   change(memory, {
     operations: memory.state.operations + 1,

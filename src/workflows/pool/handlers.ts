@@ -211,7 +211,7 @@ function nodeReply(pool: PoolMemory['pool'], nodeId: string): NodeReply {
   if (node === undefined)
     return {
       is: 'unknown',
-      why: `pool ${name} has no node ${nodeId}; 'heddle pool nodes ${name}' shows those it has`,
+      why: `pool ${name} has no node ${nodeId}; run 'heddle pool nodes ${name}' to see its nodes`,
     };
   const { machine, state, backing, slots } = node;
   const shared =
@@ -240,7 +240,7 @@ function deleteNodes(
     deleteNode(pool, id, `deleted by ${by}`, now);
     if (abandon !== true) continue;
     // Its failures asked to look for its machine first.
-    if (isUnknown && at !== undefined) pool.lookedAt = at;
+    if (isUnknown && at !== undefined) pool.absenceConfirmedAt = at;
     if (pool.nodes[id] !== undefined) nodeGone(pool, id, now);
   }
   return ids;

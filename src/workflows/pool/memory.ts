@@ -8,7 +8,7 @@ export interface PoolMemory extends EntityMemory {
   readonly pool: PoolState;
   /** Work on nodes that is under way, by node. */
   readonly work: Record<string, Work>;
-  /** For calls that change something, and for looks: those wait most of their time. */
+  /** For calls that change something. */
   permits: Semaphore;
   /** For deletions, by provider pool. */
   readonly removals: Record<string, Semaphore>;

@@ -21,18 +21,18 @@ export function endBuild(pool: PoolState, nodeId: string, failure?: LaunchFailur
 }
 
 function kindOf(pool: PoolState, node: PoolNode, { kind }: LaunchFailure): string {
-  return kind === 'Timeout' && isUnknown(pool, node) ? unknownOutcome : kind;
+  return kind === 'Timeout' && hasUnknownMachine(pool, node) ? unknownOutcome : kind;
 }
 
 /** Whether its CREATE may have made a machine that the provider cannot find: no other machine may take its place. */
-export function isUnknown(
+export function hasUnknownMachine(
   { providerTypes }: PoolState,
   { machine: { facts, createBegun, placement } }: PoolNode,
 ): boolean {
   return (
     facts.CREATE === undefined &&
     createBegun === true &&
-    providerTypes?.[placement?.type ?? '']?.cannotTell === true
+    providerTypes?.[placement?.type ?? '']?.hasUnknownOutcomes === true
   );
 }
 

@@ -28,7 +28,7 @@ export function poolNode({ pool }: PoolMemory, { nodeId, operation, command }: N
     placements: placement === undefined ? [] : [placement],
     state: () => {
       last = pool.nodes[nodeId]?.machine ?? last;
-      if (last === undefined) throw new Error(`there is no node ${nodeId}`);
+      if (last === undefined) throw new Error(`node ${nodeId} does not exist`);
       return last;
     },
     change: (change) =>
@@ -40,7 +40,7 @@ export function poolNode({ pool }: PoolMemory, { nodeId, operation, command }: N
       peersOf: poolWorkflowId(pool.name),
       peersVersion: 0,
       command,
-      lookedAt: pool.lookedAt,
+      absenceConfirmedAt: pool.absenceConfirmedAt,
     }),
   };
 }

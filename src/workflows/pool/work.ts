@@ -113,7 +113,7 @@ async function build(memory: PoolMemory, nodeId: string, isOver: () => boolean):
     return launchFailed(
       pool,
       nodeId,
-      { kind: 'Invalid', message: 'its label is not served there any more' },
+      { kind: 'Invalid', message: 'its label is no longer served there' },
       Date.now(),
     );
   }

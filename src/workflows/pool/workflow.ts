@@ -18,7 +18,7 @@ import { beginProbes } from './probes.js';
 import { nothingPublished, publishMetrics } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
 import { isReplayTooLong, nextTaskTimeoutMs } from './replay-budget.js';
-import { endBuild, isUnknown } from './results.js';
+import { endBuild, hasUnknownMachine } from './results.js';
 import { beginWork } from './work.js';
 import { condition } from '../inbox.js';
 
@@ -160,7 +160,7 @@ async function cutShort({ pool: state, work }: PoolMemory): Promise<void> {
     const node = state.nodes[id];
     if (node?.state !== 'building' || node.machine.facts.CREATE !== undefined) continue;
     const message = 'its making was cut short';
-    if (isUnknown(state, node)) endBuild(state, id, { kind: unknownOutcome, message });
+    if (hasUnknownMachine(state, node)) endBuild(state, id, { kind: unknownOutcome, message });
     else deleteNode(state, id, message, Date.now());
   }
 }

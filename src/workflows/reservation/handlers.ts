@@ -99,7 +99,7 @@ function change(
 /** Seen by the validator in the same workflow task. */
 function known(memory: ReservationsMemory, id: string): Reservation {
   const reservation = memory.state.reservations[id];
-  if (reservation === undefined) throw new Error(`there is no reservation ${id}`);
+  if (reservation === undefined) throw new Error(`reservation ${id} does not exist`);
   return reservation;
 }
 

@@ -57,6 +57,6 @@ describe('the search for machines of a reservation', () => {
       image,
     });
     expect(computers).toHaveLength(1);
-    expect(others).toEqual([expect.stringContaining('b: there is no machine b')]);
+    expect(others).toEqual([expect.stringContaining('b: machine b does not exist')]);
   });
 });

@@ -103,7 +103,7 @@ describe('an image of an existing node', () => {
     await cluster('busy');
     await expect(
       ground.apply('none', { recipe: { from: { cluster: 'busy', node: 'app-7' } } }),
-    ).rejects.toThrow(/cluster busy has no node app-7; 'heddle nodes busy'/);
+    ).rejects.toThrow(/cluster busy has no node app-7; run 'heddle nodes busy'/);
 
     await ground.apply('busy', { recipe: { from: { cluster: 'busy', node: 'app-1' } }, validate: false });
     const start = await points.arm('before', 'START');

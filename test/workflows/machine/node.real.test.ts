@@ -243,7 +243,7 @@ describe('the machine of a node', () => {
     // Whoever has the node is asked when somebody waits for it.
     await expect(stack.client.operate('cut', { kind: 'restart', services: [] })).rejects.toMatchObject({
       code: 'Refused',
-      message: expect.stringContaining("'heddle machine cancel cut/app-1' ends it"),
+      message: expect.stringContaining("'heddle machine cancel cut/app-1' to end it"),
     });
     await stack.client.apply(specOf('cut', 2), { queue: true });
     await until('another machine has its place', async () => (await machineOf('cut')) !== machine);
@@ -286,7 +286,7 @@ describe('the machine of a node', () => {
     ).toMatch(/hold it first: heddle pool hold ci/);
     expect(
       (await ground.operate(`pool/ci/${node}`, { kind: 'load', image: host })).operation.failure?.message,
-    ).toMatch(/made anew rather than rewritten/);
+    ).toMatch(/replaced instead of rewritten/);
     await pool.hold(node, 'a look');
     expect(
       (await ground.operate(`pool/ci/${node}`, { kind: 'power', verb: 'reset' })).operation.failure,

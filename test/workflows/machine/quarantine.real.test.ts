@@ -49,7 +49,7 @@ describe('a machine that fails again and again', () => {
     });
     expect(await run('machine', 'remove', 'bad', '--yes')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("'heddle machine quarantine bad --end' ends it"),
+      stderr: expect.stringContaining("'heddle machine quarantine bad --end' to end it"),
     });
     await stack.service.release(fault);
     expect(await run('machine', 'power', 'bad', 'on')).toMatchObject({ code: 0 });

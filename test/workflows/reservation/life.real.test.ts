@@ -88,7 +88,7 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     ).rejects.toThrow(/provider local has no image nothing@1/);
     await expect(
       reservations.create({ image: 'host', user: 'bob', machines: ['lab-9'], from: hour(30), to: hour(31) }),
-    ).rejects.toThrow(/there is no machine lab-9/);
+    ).rejects.toThrow(/machine lab-9 does not exist/);
     const before = await reservations.create({
       image: 'host',
       user: 'bob',

@@ -216,7 +216,7 @@ services:
       expect(await run('apply', file)).toMatchObject({
         code: 2,
         stderr: expect.stringContaining(
-          `${file}:6:39: services.web.actions.install.fields.scripts: names resource "nowhere", which is not there`,
+          `${file}:6:39: services.web.actions.install.fields.scripts: names resource "nowhere", which does not exist`,
         ),
       });
       expect(await run('resource', 'put', 'odd', join(stack.folder, 'nowhere'))).toMatchObject({

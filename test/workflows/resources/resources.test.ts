@@ -100,16 +100,16 @@ describe('resources', () => {
     for (const [reference, wrong] of [
       [
         { resource: 'nowhere' },
-        'services.web.actions.install.fields.scripts: names resource "nowhere", which is not there, or of which no version is set. \'heddle resource list nowhere\'',
+        'services.web.actions.install.fields.scripts: names resource "nowhere", which does not exist or has no set version. Run \'heddle resource list nowhere\'',
       ],
       [
         { resource: 'single' },
         'names resource "single", which is a file; an archive is needed. Put a folder, or a tar archive.',
       ],
-      [{ resource: 'single', version: 7 }, 'names version 7 of resource "single", which is not there'],
+      [{ resource: 'single', version: 7 }, 'names version 7 of resource "single", which does not exist'],
       [
         { resource: 'single', digest: `sha256:${'0'.repeat(64)}` },
-        `names content sha256:${'0'.repeat(64)} of resource "single", which is not there`,
+        `names content sha256:${'0'.repeat(64)} of resource "single", which does not exist`,
       ],
     ] as const) {
       await expect(client.plan(specOf('refused', reference))).rejects.toMatchObject({

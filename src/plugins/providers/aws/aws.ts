@@ -35,7 +35,7 @@ import { addressOf, livingStates, machineOf, reasonOf, tagsOf } from './machines
 import { accountQuota } from './quota.js';
 import { deleteParts, isPart, tagFilters, unattachedParts } from './parts.js';
 
-/** How long to wait before looking again, in ms. */
+/** Wait before the next check, in ms. */
 const bootingMs = 3_000;
 const endingMs = 5_000;
 

@@ -36,7 +36,7 @@ import { readFields, type DockerFields } from './fields.js';
 import { deleteImage, listImages, requireImage, uploadImage } from './images.js';
 import { createdSchema, detailsSchema, listSchema, machineOf, placeOf, type Details } from './machines.js';
 
-/** How long to wait before looking again, in ms. */
+/** Wait before the next check, in ms. */
 const retryMs = 300;
 
 /** How often a name that is taken is looked for while its container is being made. */

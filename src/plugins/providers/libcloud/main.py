@@ -142,7 +142,7 @@ class Provider:
     def machine_of(self, given):
         nodes = self.nodes_of(given)
         if not nodes:
-            raise Failure("Invalid", f"there is no machine of key {given['key']}")
+            raise Failure("Invalid", f"the machine of key {given['key']} does not exist")
         return nodes[0]
 
     def listed(self, tags):

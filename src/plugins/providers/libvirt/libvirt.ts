@@ -65,7 +65,7 @@ import { Volumes, type Volume } from './volumes.js';
 /** The end of a console that is read, in bytes. */
 const longestConsole = 64 * 1_024;
 
-/** How long to wait before looking again, in ms. */
+/** Wait before the next check, in ms. */
 const retryMs = 2_000;
 
 /** Virtual machines whose disks are overlays of base volumes. */

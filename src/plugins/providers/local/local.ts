@@ -53,7 +53,7 @@ const fieldsSchema = z.object({
 
 const consoleSchema = z.object({ text: z.string().optional() });
 
-/** How long to wait before looking again at a machine that boots or goes, in ms. */
+/** Wait between two checks of a machine that boots or is being deleted, in ms. */
 const retryMs = 300;
 
 /** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */

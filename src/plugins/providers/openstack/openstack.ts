@@ -40,7 +40,7 @@ import { addressOf, detailsSchema, machineOf, novaTags, pageSchema, type Server 
 import { allParts, isPart, partsOf, partsWithTags, type Subject } from './parts.js';
 import { Session } from './session.js';
 
-/** How long to wait before looking again, in ms. */
+/** Wait before the next check, in ms. */
 const retryMs = 3_000;
 
 /**

@@ -211,18 +211,18 @@ function endpointOf(
   if (first === undefined)
     throw new PluginError(
       'Invalid',
-      `the catalogue of ${authUrl} has no ${side} endpoint of the service ${service}${region === undefined ? '' : ` in region ${region}`}`,
+      `the catalog of ${authUrl} has no ${side} endpoint of the service ${service}${region === undefined ? '' : ` in region ${region}`}`,
     );
   if (regions.length > 1)
     throw new PluginError(
       'Invalid',
-      `the catalogue of ${authUrl} has several regions (${regions.join(', ')}): set the field region`,
+      `the catalog of ${authUrl} has several regions (${regions.join(', ')}): set the field region`,
     );
   const url = new URL(first.url);
   if (!gateway && !insecure && isUnprotected(first.url)) {
     throw new PluginError(
       'Invalid',
-      `the catalogue of ${authUrl} names ${url.origin} for the service ${service}, which is not encrypted: the network could read the token. Change the catalog to https://, or set \`insecure: true\``,
+      `the catalog of ${authUrl} names ${url.origin} for the service ${service}, which is not encrypted: the network could read the token. Change the catalog to https://, or set \`insecure: true\``,
     );
   }
   const given = url.pathname.replace(/\/$/, '');

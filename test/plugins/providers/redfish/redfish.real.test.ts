@@ -74,7 +74,7 @@ describe.skipIf(noRedfish !== undefined)(
     it.concurrent('resets by the type that the controller permits, and names an unsupported one', async () => {
       expect(await driverOf('cycled').reset()).toEqual({ answer: 'done' });
       expect(await systemOf({ system: 'cycled' }).reset(['PowerCycle'])).toMatchObject({
-        told: false,
+        accepted: false,
         why: expect.stringContaining('allows none of PowerCycle, only On'),
       });
     });

@@ -2,8 +2,8 @@ import type { TaskRequest } from './task-request.js';
 
 type MachineOf = Pick<TaskRequest, 'clusterId' | 'nodeId' | 'incarnation' | 'provider' | 'config'>;
 
-/** What a person does if it is unknown whether CREATE has made the machine. */
-export function lookFirst(machine: MachineOf): string {
+/** What a person must do if it is unknown whether CREATE has made the machine. */
+export function confirmAbsenceText(machine: MachineOf): string {
   const { nodeId, config } = machine;
   const hostname = typeof config['hostname'] === 'string' ? config['hostname'] : nodeId;
   return `Look there for a machine named ${hostname}, delete it if there is one, then: ${confirmBy(machine)}`;
@@ -13,11 +13,11 @@ export function lookFirst(machine: MachineOf): string {
  * What a failure with an unknown outcome adds for people: which machine to look for. Empty for tasks that leave no machine
  * behind which the provider may be unable to find.
  */
-export function lookFirstAfter(activityType: string, [request]: readonly unknown[]): string {
+export function unknownMachineText(activityType: string, [request]: readonly unknown[]): string {
   const isCreate = activityType === 'CREATE';
   if ((!isCreate && activityType !== 'DELETE') || !isTask(request)) return '';
-  if (!isCreate && (request.createBegun !== true || request.lookedAt !== undefined)) return '';
-  return `. Provider ${request.provider.name} may be unable to tell what CREATE has made. ${lookFirst(request)}`;
+  if (!isCreate && (request.createBegun !== true || request.absenceConfirmedAt !== undefined)) return '';
+  return `. Provider ${request.provider.name} may be unable to tell what CREATE has made. ${confirmAbsenceText(request)}`;
 }
 
 /** The command by which a person confirms that there is no such machine. */
@@ -36,7 +36,9 @@ function confirmBy({ clusterId, nodeId, incarnation }: MachineOf): string {
   }
 }
 
-function isTask(value: unknown): value is MachineOf & Pick<TaskRequest, 'createBegun' | 'lookedAt'> {
+function isTask(
+  value: unknown,
+): value is MachineOf & Pick<TaskRequest, 'createBegun' | 'absenceConfirmedAt'> {
   return (
     typeof value === 'object' &&
     value !== null &&
