@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)(
       await until('it is said why', async () =>
         (await ground.see('base')).builds[0]?.uploads.some(
           ({ provider, state, why = '' }) =>
-            provider === 'picky' && state === 'failed' && why.includes('and not qcow2'),
+            provider === 'picky' && state === 'failed' && why.includes('not as qcow2'),
         ),
       );
       const pool = new PoolClient(stack.client.temporal, 'boxes', { by: 'test' });
