@@ -92,7 +92,8 @@ export interface WorkflowRuns {
   /** The present state of a workflow run; undefined if the server does not know it. */
   describe(workflowId: string, runId: string): Promise<WorkflowRun | undefined>;
   /**
-   * When a run began by a reset of another run, in ms since the epoch; undefined when it did not. Remembered.
+   * When a run, or the latest of those that it continues as new, began by a reset, in ms since the epoch; undefined if none
+   * did. Remembered.
    */
   resetAt(workflowId: string, runId: string): Promise<number | undefined>;
   /**

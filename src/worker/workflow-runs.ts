@@ -14,13 +14,34 @@ import { clusterWorkflowId } from '../model/names.js';
 /** Runs of which it is remembered whether they began by a reset. */
 const remembered = 1_000;
 
+/** Runs that continued each other as new, of which the latest reset is looked for. */
+const longestChain = 100;
+
 const patienceMs = 10_000;
 
 /** Asks the Temporal server for runs of workflows. */
 export function readWorkflowRuns(temporal: Client): WorkflowRuns {
-  const resets = new Map<string, number | undefined>();
+  const resets = new Map<string, { readonly at: number | undefined }>();
   const describe = (workflowId: string, runId: string): Promise<WorkflowRun | undefined> =>
     describeRun(temporal, workflowId, runId);
+  const resetAt = async (
+    workflowId: string,
+    runId: string,
+    chain = longestChain,
+  ): Promise<number | undefined> => {
+    const known = resets.get(runId);
+    if (known !== undefined) return known.at;
+    const run = await describe(workflowId, runId);
+    const started =
+      run === undefined || run.resetAt !== undefined || chain === 1
+        ? undefined
+        : await readStarted(temporal, workflowId, runId);
+    const previous = started?.continuedExecutionRunId;
+    const at = previous ? await resetAt(workflowId, previous, chain - 1) : run?.resetAt;
+    if (resets.size >= remembered) resets.clear();
+    resets.set(runId, { at });
+    return at;
+  };
   return {
     list: async (workflowId, since = 0) =>
       (
@@ -39,13 +60,7 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
       return (found ?? []).map(({ workflowId }) => workflowId);
     },
     describe,
-    async resetAt(workflowId, runId) {
-      if (resets.has(runId)) return resets.get(runId);
-      const run = await describe(workflowId, runId);
-      if (resets.size >= remembered) resets.clear();
-      resets.set(runId, run?.resetAt);
-      return run?.resetAt;
-    },
+    resetAt,
     recordHeartbeat: (task, details) => recordHeartbeat(temporal, task, details),
   };
 }
@@ -128,6 +143,19 @@ async function describeRun(
 /** Undefined also for what cannot be read: the workflow could not either. */
 async function readStart(temporal: Client, workflowId: string, runId: string): Promise<string | undefined> {
   const { namespace, dataConverter } = temporal.options;
+  const { input } = (await readStarted(temporal, workflowId, runId)) ?? {};
+  const context = { type: 'workflow', namespace, workflowId } as const;
+  const [envelope] = await decodeArrayFromPayloads(
+    loadDataConverter(dataConverter),
+    input?.payloads,
+    context,
+  ).catch(() => []);
+  return isEnvelope(envelope) ? envelope.id : undefined;
+}
+
+/** How a run began; undefined if the server does not know the run. */
+async function readStarted(temporal: Client, workflowId: string, runId: string) {
+  const { namespace } = temporal.options;
   const page = await temporal
     .withDeadline(Date.now() + patienceMs, () =>
       temporal.workflowService.getWorkflowExecutionHistory({
@@ -140,14 +168,7 @@ async function readStart(temporal: Client, workflowId: string, runId: string): P
       if (hasCode(error, status.NOT_FOUND)) return undefined;
       throw error;
     });
-  const { input } = page?.history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
-  const context = { type: 'workflow', namespace, workflowId } as const;
-  const [envelope] = await decodeArrayFromPayloads(
-    loadDataConverter(dataConverter),
-    input?.payloads,
-    context,
-  ).catch(() => []);
-  return isEnvelope(envelope) ? envelope.id : undefined;
+  return page?.history?.events?.[0]?.workflowExecutionStartedEventAttributes;
 }
 
 async function recordHeartbeat(

@@ -74,7 +74,10 @@ async function made(hostname: string): Promise<readonly unknown[]> {
   ).entries.filter((entry) => entry.hostname === hostname && entry.repeated !== true);
 }
 
-async function reset(handle: WorkflowHandle<typeof createOne>, runId: string): Promise<string> {
+async function reset(
+  handle: Pick<WorkflowHandle, 'workflowId' | 'fetchHistory'>,
+  runId: string,
+): Promise<string> {
   const { events = [] } = await handle.fetchHistory();
   const first = events?.find(
     ({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null,
@@ -123,6 +126,34 @@ describe('CREATE after a reset of its workflow', () => {
     expect(machines.map(({ id: machine }) => machine)).toEqual([providerid]);
     expect(await made('reset-1')).toHaveLength(1);
     expect(rest).toMatchObject({ 'ssh-auth': { user: expect.any(String) } });
+  });
+
+  it('is known to runs that continue it as new', async () => {
+    const workflowId = `reset-${randomUUID()}`;
+    const { firstExecutionRunId } = await client.workflow.start<typeof life>('life', {
+      workflowId,
+      taskQueue,
+      args: ['uid'],
+    });
+    const handle = client.workflow.getHandle<typeof life>(workflowId);
+    await until('it has begun', async () => (await handle.fetchHistory()).events?.at(3));
+    const runId = await reset(handle, firstExecutionRunId);
+    const next = async (after: string): Promise<string> => {
+      await handle.signal(endSignal, 'continue');
+      return until('it continues as new', async () => {
+        const { runId: latest } = await handle.describe();
+        return latest !== after && latest;
+      });
+    };
+    const second = await next(runId);
+    const third = await next(second);
+    const runs = readWorkflowRuns(client);
+    const resetAt = await runs.resetAt(workflowId, runId);
+    expect(resetAt).toBeGreaterThan(0);
+    expect(await runs.resetAt(workflowId, third)).toBe(resetAt);
+    expect(await runs.resetAt(workflowId, second)).toBe(resetAt);
+    expect(await runs.resetAt(workflowId, firstExecutionRunId)).toBeUndefined();
+    await handle.signal(endSignal, 'complete');
   });
 
   it('creates nothing in an attempt that was superseded', async () => {

@@ -42,11 +42,16 @@ describe('a cancelled operation', () => {
   });
 
   /** Machines of group `app` never boot; the node of `web` is whole once its gate is open. */
-  async function duds(name: string, more: object = {}, provider = 'local'): Promise<ClusterSpec> {
+  async function duds(
+    name: string,
+    more: object = {},
+    provider = 'local',
+    confirmWithin = '1s',
+  ): Promise<ClusterSpec> {
     await stack.service.arm({ fault: 'never-boots', count: 0, hostname: `${name}-app-*` });
     return closed({
       name,
-      nodes: { app: nodes(2, [], { provider, confirmWithin: '1s' }), web: nodes(1, ['web']) },
+      nodes: { app: nodes(2, [], { provider, confirmWithin }), web: nodes(1, ['web']) },
       services: { web: { actions: { install: ledger.script({ gate: name }) } } },
       ...more,
     });
@@ -157,24 +162,40 @@ describe('a cancelled operation', () => {
     await expectOnlyWeb('stuck', last);
   });
 
-  it.concurrent('keeps a machine that an earlier operation went on without', async () => {
-    await ledger.open('earlier');
-    const { operation: created } = await stack.client.apply(await duds('earlier', { onFailure: 'continue' }));
-    expect((await waitFor('earlier', created)).operation).toMatchObject({
-      state: 'done',
-      missing: { count: 2 },
-    });
-    const before = await hostnames('earlier');
+  it.concurrent.each([
+    ['exec', (name: string) => stack.client.operate(name, { kind: 'exec', command: 'sleep 60' })],
+    [
+      'apply',
+      async (name: string) => stack.client.apply(await duds(name, { onFailure: 'continue' }, 'local', '1m')),
+    ],
+  ])('keeps a machine that an earlier operation created and went on without (%s)', async (kind, begin) => {
+    const name = `earlier-${kind}`;
+    await ledger.open(name);
+    const { operation: created } = await stack.client.apply(await duds(name, { onFailure: 'continue' }));
+    expect((await waitFor(name, created)).operation).toMatchObject({ state: 'done', missing: { count: 2 } });
+    const before = await hostnames(name);
     expect(before).toHaveLength(3);
-    const { operation } = await stack.client.operate('earlier', { kind: 'exec', command: 'sleep 60' });
-    await until('the command runs', async () =>
-      (await stack.client.status('earlier')).nodes.some(({ current }) => current?.state === 'running'),
+    const { operation } = await begin(name);
+    await until('it works on a node', async () =>
+      (await stack.client.status(name)).nodes.some(({ current }) => current?.state === 'running'),
     );
-    await stack.client.cancel('earlier');
-    const { operation: end, status } = await waitFor('earlier', operation);
+    await stack.client.cancel(name);
+    const { operation: end, status } = await waitFor(name, operation);
     expect(end.state).toBe('cancelled');
     expect(status.nodes).toHaveLength(3);
-    expect(await hostnames('earlier')).toEqual(before);
+    expect(await hostnames(name)).toEqual(before);
+  });
+
+  it.concurrent('does not pass for the same apply that is requested after the cancellation', async () => {
+    const name = 'anew';
+    const spec = await duds(name, {}, 'parts');
+    const operation = await applyUntilHeld(spec);
+    await stack.client.cancel(name);
+    const reply = await stack.client.apply({ ...spec }, { queue: true });
+    expect(reply.operation).not.toBe(operation);
+    expect(reply.unchanged).toBeUndefined();
+    expect((await waitFor(name, operation)).operation.state).toBe('cancelled');
+    expect((await waitFor(name, reply.operation)).operation.state).toBe('held');
   });
 });
 

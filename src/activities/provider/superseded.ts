@@ -2,9 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { PluginError } from '../../plugins/errors.js';
 import type { ActivityParts } from '../parts.js';
 
-/**
- * When the run that this task belongs to began by a reset, in ms since the epoch; undefined when it did not.
- */
+/** When the workflow of this task was last reset, in ms since the epoch; undefined if it was not. */
 export async function resetTime(parts: Pick<ActivityParts, 'runs'>): Promise<number | undefined> {
   const { workflowExecution: execution } = activityInfo();
   if (execution === undefined) return undefined;

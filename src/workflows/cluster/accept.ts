@@ -337,7 +337,7 @@ function heldOperation({ state }: Memory): Operation {
  * The operation that is applying this very spec, so that a repeated request changes nothing. At rest, an
  * apply of the same spec probes and repairs the machines, unless it is create-only.
  */
-function sameAsUnderWay({ state }: Memory, request: ApplyRequest): string | undefined {
+function sameAsUnderWay({ state, halt }: Memory, request: ApplyRequest): string | undefined {
   const { spec, createOnly = false } = request;
   const wanted = stableJson(spec as Json);
   const isWanted = (other: unknown): boolean => other !== undefined && stableJson(other as Json) === wanted;
@@ -350,7 +350,9 @@ function sameAsUnderWay({ state }: Memory, request: ApplyRequest): string | unde
     return state.history.find(
       ({ kind, state: end, left = 0 }) => kind === 'apply' && end === 'done' && left === 0,
     )?.id;
-  if (operation?.kind !== 'apply' || !hasScope(operation.intent, request)) return undefined;
+  // An operation that is being cancelled does not do it.
+  if (operation?.kind !== 'apply' || halt !== undefined || !hasScope(operation.intent, request))
+    return undefined;
   return isWanted(state.target ?? state.spec) ? operation.id : undefined;
 }
 

@@ -1,5 +1,4 @@
 import type { Work } from '../../model/cluster/work.js';
-import type { Action } from '../../model/action.js';
 import type { NodeState } from '../../model/node/state.js';
 import { runKey } from '../run-node.js';
 import { startRun, type Executor } from './executor.js';
@@ -7,8 +6,8 @@ import { changeNodes, dropNode, hideNode } from './memory.js';
 import { conditionOf } from '../inbox.js';
 
 /**
- * A cancelled operation leaves no machine that it asked for and that was never confirmed. One that cannot be deleted keeps
- * its node, with the failure of DELETE; other failures end with the operation.
+ * A cancelled operation leaves no machine that it created and that was never confirmed. One that cannot be deleted keeps its
+ * node, with the failure of DELETE; other failures end with the operation.
  */
 export async function discardIncomplete(
   executor: Executor,
@@ -57,7 +56,6 @@ export async function discardIncomplete(
 /** Machines of a previous run of the cluster may hold data, and those of earlier operations are not this one's. */
 function isHalfMade({ facts, keyUid, runs, createBegun }: NodeState): boolean {
   if (facts.machine === undefined || facts.CONFIRM === true || keyUid !== undefined) return false;
-  const hasRun = (action: Action): boolean => runs[runKey({ action })] !== undefined;
   const isAskedFor = createBegun === true || facts.CREATE === true;
-  return !isAskedFor || hasRun('CREATE') || hasRun('CONFIRM');
+  return !isAskedFor || runs[runKey({ action: 'CREATE' })] !== undefined;
 }
