@@ -12,7 +12,7 @@ type Handler = (...wordsAndOptions: never[]) => Promise<number>;
 export interface CommandDefinition {
   /** Begins a group of commands in the help. */
   readonly heading?: string;
-  /** `load <name>`. */
+  /** `load <machine>`. The words in brackets are kinds of values, which `completion/candidates.ts` completes. */
   readonly usage: string;
   readonly alias?: string;
   readonly about: string;
@@ -32,7 +32,7 @@ export interface CommandDefinition {
   readonly commands?: readonly CommandDefinition[];
 }
 
-/** Declares a command by its usage, such as `load <name>`, and what it is about. */
+/** Declares a command by its usage, such as `load <machine>`, and what it is about. */
 export function command(
   usage: string,
   about: string,
@@ -212,7 +212,7 @@ export const operationOptions: readonly Option[] = [
 ];
 
 export const rollingOption = option(
-  '--rolling <n>',
+  '--rolling <number>',
   'at most this many nodes of a service at a time (default: all)',
   { parse: wholeNumber('It must be a whole number of at least 1.', 1) },
 );

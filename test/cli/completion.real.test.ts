@@ -30,7 +30,7 @@ describe('completion in a shell', () => {
     TEMPORAL_NAMESPACE: stack.namespace,
   });
 
-  it('has the names of clusters and nodes', async () => {
+  it('has the names of clusters, nodes and resources', async () => {
     const ask = async (...words: readonly string[]): Promise<string> =>
       (await runHeddle(['__complete', '--', ...words], { distPath: inject('distPath'), env: settings() }))
         .stdout;
@@ -40,6 +40,15 @@ describe('completion in a shell', () => {
       '--nodes=app-1,app-1\n--nodes=app-1,app-2\n--nodes=app-1,db-1\n',
     );
     expect(await ask('apply', '')).toBe(':files\n');
+    await stack.client.resources.put('scripts', { format: 'file', bytes: Buffer.from('true') });
+    expect(await ask('resource', 'set', '')).toBe('scripts\n');
+  });
+
+  it('has the provider accounts of heddle.yaml without a server', async () => {
+    const env = { ...settings(), TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    expect(
+      await runHeddle(['__complete', '--', 'pool', 'erase', ''], { distPath: inject('distPath'), env }),
+    ).toEqual({ code: 0, stdout: 'local\n', stderr: '' });
   });
 
   it('prints nothing, and no error, without a server', async () => {

@@ -1,9 +1,46 @@
 import { describe, expect, inject, it } from 'vitest';
-import { candidatesFor } from '../../src/cli/completion/candidates.js';
+import { candidatesFor, completions, valueKind } from '../../src/cli/completion/candidates.js';
 import { createProgram } from '../../src/cli/program.js';
+import { allCommands } from '../harness/cli/all-commands.js';
 import { runHeddle } from '../harness/cli/run-heddle.js';
 
 const program = createProgram(() => Promise.resolve());
+
+/** Numbers, durations, new names, and names that no list contains. */
+const freeText = [
+  '-',
+  'action',
+  'actions',
+  'automator',
+  'changes',
+  'command',
+  'drift',
+  'duration',
+  'flavor',
+  'group',
+  'groups',
+  'host',
+  'host:port',
+  'id',
+  'ids',
+  'image[@revision]',
+  'key',
+  'key=value',
+  'moment',
+  'name',
+  'name=value',
+  'number',
+  'operation',
+  'output',
+  'plugin',
+  'site',
+  'task',
+  'text',
+  'type',
+  'user',
+  'version',
+  'words',
+];
 
 describe('candidates for the word at the cursor', () => {
   it.each<[line: string, candidates: object]>([
@@ -22,6 +59,15 @@ describe('candidates for the word at the cursor', () => {
     ['machine load ', { is: 'names', of: 'machines' }],
     ['image show ', { is: 'names', of: 'images' }],
     ['pool nodes ', { is: 'names', of: 'pools' }],
+    ['pool nodes ci --label ', { is: 'names', of: 'labels', within: 'ci' }],
+    ['pool hold ci ', { is: 'names', of: 'pool nodes', within: 'ci' }],
+    ['pool erase ', { is: 'names', of: 'accounts' }],
+    ['machine list --provider ', { is: 'names', of: 'accounts' }],
+    ['reservation extend ', { is: 'names', of: 'reservations' }],
+    ['resource set ', { is: 'names', of: 'resources' }],
+    ['recover ', { is: 'names', of: 'clusters' }],
+    ['plugins run shell ', { is: 'files' }],
+    ['machine log-in lab-1 --key ', { is: 'files' }],
     ['run ', { is: 'names', of: 'labels' }],
     ['run small --pool ', { is: 'names', of: 'pools' }],
     ['run small --copy ', { is: 'files' }],
@@ -43,6 +89,32 @@ describe('candidates for the word at the cursor', () => {
       words: expect.arrayContaining(['__complete']),
     });
     expect(program.helpInformation()).not.toContain('__complete');
+  });
+});
+
+describe('values', () => {
+  const values = [...allCommands].flatMap(([path, { registeredArguments, options }]) =>
+    [...registeredArguments, ...options].flatMap((one) => {
+      const kind = valueKind(one);
+      return kind === undefined ? [] : [{ path, one, kind }];
+    }),
+  );
+
+  it('have choices, a completion, or a kind that is known to be free text', () => {
+    expect(values.length).toBeGreaterThan(300);
+    expect(
+      values
+        .filter(({ one, kind }) => one.argChoices === undefined && !(kind in completions))
+        .filter(({ kind }) => !freeText.includes(kind))
+        .map(({ path, kind }) => `${path} <${kind}>`),
+    ).toEqual([]);
+  });
+
+  it('are of kinds that exist, and each kind is either completed or free text', () => {
+    const used = new Set(values.map(({ kind }) => kind));
+    const declared = [...Object.keys(completions), ...freeText];
+    expect(declared.filter((kind) => !used.has(kind))).toEqual([]);
+    expect(new Set(declared).size).toBe(declared.length);
   });
 });
 

@@ -35,13 +35,13 @@ export const accountCommands: CommandDefinition = command('provider', 'provider 
       json: ['providers'],
       load: async () => (await import('./list.js')).list,
     }),
-    command('test <name>', 'test an account: list its machines, or read its quota', {
+    command('test <account>', 'test an account: list its machines, or read its quota', {
       options: [fileOption],
       needs: 'configuration',
       json: ['provider-test'],
       load: async () => (await import('./list.js')).test,
     }),
-    command('remove <name>', 'remove an account and the secrets stored for it', {
+    command('remove <account>', 'remove an account and the secrets stored for it', {
       options: [fileOption, yesOption],
       needs: 'configuration',
       json: ['provider-remove'],

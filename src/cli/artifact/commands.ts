@@ -20,7 +20,7 @@ export const artifactCommands: CommandDefinition = command(
     heading: 'Resources:',
     commands: [
       command(
-        'put <name> <path>',
+        'put <resource> <path>',
         'store a version: a folder or a tar archive, or a file; - reads a file from standard input',
         {
           options: [option('--set', 'set this version; the first version of a name is always set')],
@@ -28,7 +28,7 @@ export const artifactCommands: CommandDefinition = command(
           load: async () => (await import('./put.js')).put,
         },
       ),
-      command('set <name>', 'set the version of a name; clusters use it from their next apply', {
+      command('set <resource>', 'set the version of a name; clusters use it from their next apply', {
         arguments: [
           argument<number | null>('<version>', 'a number, or none', (text) =>
             text === 'none' ? null : parseNumber(text, 0),
@@ -37,15 +37,15 @@ export const artifactCommands: CommandDefinition = command(
         json: ['resource-set'],
         load: async () => (await import('./change.js')).set,
       }),
-      command('rollback <name>', 'set the previously set version', {
+      command('rollback <resource>', 'set the previously set version', {
         json: ['resource-set'],
         load: async () => (await import('./change.js')).rollback,
       }),
-      command('list [name]', 'list resources, or the versions of one', {
+      command('list [resource]', 'list resources, or the versions of one', {
         json: ['resources', 'resource'],
         load: async () => (await import('./list.js')).list,
       }),
-      command('get <name> <path>', 'write a version to a file or a new folder', {
+      command('get <resource> <path>', 'write a version to a file or a new folder', {
         options: [
           option('--version <number>', 'the version (default: the one that is set)', { parse: parseNumber }),
         ],
@@ -57,7 +57,7 @@ export const artifactCommands: CommandDefinition = command(
         'remove versions that are neither set, nor the rollback target, nor used by a cluster',
         {
           options: [
-            option('--older-than <time>', 'only versions older than this (default: 7d)', {
+            option('--older-than <duration>', 'only versions older than this (default: 7d)', {
               parse: parser('It must be a duration such as 12h or 7d.', (text) =>
                 text === '0' ? 0 : parseDuration(text),
               ),

@@ -70,7 +70,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     json: ['validate'],
     load: async () => (await import('./validate.js')).validate,
   }),
-  command('delete <name>', 'delete a cluster in any state', {
+  command('delete <cluster>', 'delete a cluster in any state', {
     more: ', with its machines and their disks; shows them and asks for confirmation',
     options: [yesOption, ...waitOptions, planOption],
     json: ['operation', 'plan'],
@@ -83,7 +83,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     json: ['list'],
     load: async () => (await import('./list.js')).list,
   }),
-  command('status <name>', 'show its state, its problems and the next step', {
+  command('status <cluster>', 'show its state, its problems and the next step', {
     options: [
       option('-w, --watch', 'show the running operation until it ends'),
       option('--probe', 'probe its machines and services first'),
@@ -91,24 +91,24 @@ export const clusterCommands: readonly CommandDefinition[] = [
     json: ['status', 'status-watch'],
     load: async () => (await import('./status.js')).status,
   }),
-  command('nodes <name>', 'list its nodes', {
+  command('nodes <cluster>', 'list its nodes', {
     json: ['nodes'],
     load: async () => (await import('./list.js')).nodes,
   }),
-  command('history <name>', 'list its last operations', {
+  command('history <cluster>', 'list its last operations', {
     more: ': intent, user, time and result',
     json: ['history'],
     load: async () => (await import('./list.js')).history,
   }),
-  command('output <name> [output]', 'show its outputs, or the value of one', {
+  command('output <cluster> [output]', 'show its outputs, or the value of one', {
     more: '; secret ones only if they are named',
     json: ['output'],
     load: async () => (await import('./outputs.js')).output,
   }),
-  command('logs <name> [node]', 'show the logs of its tasks', {
+  command('logs <cluster> [node]', 'show the logs of its tasks', {
     options: [
-      option('--service <name>', 'tasks of this service only'),
-      option('--action <name>', 'this action only, such as INSTALL', { parse: parseAction }),
+      option('--service <service>', 'tasks of this service only'),
+      option('--action <action>', 'this action only, such as INSTALL', { parse: parseAction }),
       choice(
         '--level <level>',
         'log lines of this level and above; output of scripts is info',
@@ -119,7 +119,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
       option('--since <duration>', 'what was logged in the last 10m or 2h', {
         parse: durationMs('Write it as 30s, 10m or 2h, at most 30 days.'),
       }),
-      option('--tail <lines>', 'the last lines only', {
+      option('--tail <number>', 'the last lines only', {
         parse: wholeNumber('It must be a number of lines.', 1, 1_000_000),
       }),
       option('-f, --follow', 'continue with new output'),
@@ -127,7 +127,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     json: ['logs'],
     load: async () => (await import('./log/logs.js')).logs,
   }),
-  command('ssh <name> <node> [command...]', 'log in to a node, or run a command there', {
+  command('ssh <cluster> <node> [command...]', 'log in to a node, or run a command there', {
     more: ': heddle ssh web app-1 -- uptime',
     json: [],
     load: async () => (await import('./ssh.js')).ssh,
@@ -135,42 +135,42 @@ export const clusterCommands: readonly CommandDefinition[] = [
   command('task', 'show one of its tasks', {
     commands: [
       command(
-        'show <name> <task>',
+        'show <cluster> <task>',
         "a task's input, attempts, outcome and the end of its log; <task> is its id, or app-1/web/INSTALL",
         { json: ['task'], load: async () => (await import('./task/task.js')).show },
       ),
     ],
   }),
-  command('start <name> <services...>', 'start services and their dependencies', {
+  command('start <cluster> <services...>', 'start services and their dependencies', {
     heading: 'Services and nodes:',
     options: operationOptions,
     json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).start,
   }),
-  command('stop <name> <services...>', 'stop services and their dependents', {
+  command('stop <cluster> <services...>', 'stop services and their dependents', {
     more: '; they stay stopped, also through later applies, until started',
     options: operationOptions,
     json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).stop,
   }),
-  command('restart <name> <services...>', 'stop and start services', {
+  command('restart <cluster> <services...>', 'stop and start services', {
     more: ', and their dependents; with --rolling, the services alone',
     options: [nodesOption, rollingOption, ...operationOptions],
     json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).restart,
   }),
-  command('reconfigure <name> [services...]', 'configure services again', {
+  command('reconfigure <cluster> [services...]', 'configure services again', {
     more: '; all by default',
     options: [option('--restart', 'also restart them'), nodesOption, rollingOption, ...operationOptions],
     json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).reconfigure,
   }),
-  command('replace <name> <nodes...>', 'give nodes new machines', {
+  command('replace <cluster> <nodes...>', 'give nodes new machines', {
     options: [rollingOption, ...operationOptions],
     json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).replace,
   }),
-  command('exec <name> <command...>', 'run a command once on each node', {
+  command('exec <cluster> <command...>', 'run a command once on each node', {
     more: ': heddle exec web -- uptime',
     options: [
       option('--sudo', 'as root'),
@@ -182,35 +182,35 @@ export const clusterCommands: readonly CommandDefinition[] = [
     json: ['exec', 'operation', 'plan'],
     load: async () => (await import('./exec.js')).exec,
   }),
-  command('retry <name>', 'continue after a failure', {
+  command('retry <cluster>', 'continue after a failure', {
     heading: 'Operations:',
     more: ' in a held operation',
     options: [acceptMinimumOption, ...waitOptions],
     json: ['operation'],
     load: async () => (await import('./control.js')).retry,
   }),
-  command('rollback <name>', 'return to the previous spec', {
+  command('rollback <cluster>', 'return to the previous spec', {
     options: [acceptMinimumOption, ...operationOptions],
     json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).rollback,
   }),
-  command('cancel <name> [operation]', 'cancel an operation; completed work stays', {
+  command('cancel <cluster> [operation]', 'cancel an operation; completed work stays', {
     more: '; the running or held one by default',
     options: waitOptions,
     json: ['operation'],
     load: async () => (await import('./control.js')).cancel,
   }),
-  command('pause <name>', 'start no further task until resume', {
+  command('pause <cluster>', 'start no further task until resume', {
     more: '; running tasks continue to their end',
     json: ['operation'],
     load: async () => (await import('./control.js')).pause,
   }),
-  command('resume <name>', 'continue after pause', {
+  command('resume <cluster>', 'continue after pause', {
     options: [acceptMinimumOption, ...waitOptions],
     json: ['operation'],
     load: async () => (await import('./control.js')).resume,
   }),
-  command('abandon <name> <node>', 'forget a node that cannot be deleted', {
+  command('abandon <cluster> <node>', 'forget a node that cannot be deleted', {
     more: '; its machine stays, and is recorded as abandoned',
     options: [yesOption, ...waitOptions],
     json: ['operation'],

@@ -4,26 +4,66 @@ import type { Argument, Command, Option } from 'commander';
 export type Candidates =
   | { readonly is: 'words'; readonly words: readonly string[] }
   | { readonly is: 'files' }
-  /** Names that the server knows. */
+  /** Names that Heddle knows; `within` is the cluster or the pool that the command names first. */
   | { readonly is: 'names'; readonly of: NameKind; readonly within?: string };
 
-type NameKind = 'clusters' | 'nodes' | 'services' | 'pools' | 'labels' | 'machines' | 'images';
+type NameKind =
+  | 'accounts'
+  | 'clusters'
+  | 'images'
+  | 'labels'
+  | 'machines'
+  | 'nodes'
+  | 'pool nodes'
+  | 'pools'
+  | 'reservations'
+  | 'resources'
+  | 'services';
 
-const files: Candidates = { is: 'files' };
+/**
+ * What completes a value. The declaration of an argument or an option names the kind of its value in brackets:
+ * `<file>`, `[pool]`, `<nodes...>`. Kinds that are absent here are free text.
+ */
+export const completions: Readonly<Record<string, NameKind | 'files'>> = {
+  account: 'accounts',
+  cluster: 'clusters',
+  file: 'files',
+  files: 'files',
+  folder: 'files',
+  image: 'images',
+  label: 'labels',
+  labels: 'labels',
+  machine: 'machines',
+  machines: 'machines',
+  node: 'nodes',
+  nodes: 'nodes',
+  path: 'files',
+  pool: 'pools',
+  reservation: 'reservations',
+  resource: 'resources',
+  service: 'services',
+  services: 'services',
+  workflow: 'clusters',
+};
+
 const words = (list: readonly string[]): Candidates => ({ is: 'words', words: list });
 
 /** What may follow the words before the cursor; `current` is the word at it, perhaps empty. */
 export function candidatesFor(program: Command, before: readonly string[], current: string): Candidates {
   const { command, values, open } = follow(program, before);
-  const [cluster] = values;
-  if (open !== undefined) return valuesOf(open, cluster);
   const equals = current.startsWith('--') ? current.indexOf('=') : -1;
-  const named = equals < 0 ? undefined : findOption(command, current.slice(0, equals));
-  if (named !== undefined) return valuesOf(named, cluster);
+  const option = open ?? (equals < 0 ? undefined : findOption(command, current.slice(0, equals)));
+  if (option !== undefined) return valuesOf(option, command, values);
   if (current.startsWith('-')) return words(flagsOf(command));
   if (command.commands.length > 0 && values.length === 0)
     return words(command.commands.filter((inner) => !isHidden(inner)).map((inner) => inner.name()));
-  return argumentOf(command, values);
+  const argument = argumentAt(command, values.length);
+  return argument === undefined ? words([]) : valuesOf(argument, command, values);
+}
+
+/** The kind of value that an argument or an option takes: `file` of `--config <file>`; undefined for a flag. */
+export function valueKind(one: Argument | Option): string | undefined {
+  return 'flags' in one ? /[<[](.+?)(?:\.{3})?[>\]]$/.exec(one.flags)?.[1] : one.name();
 }
 
 /** The command that the words select, its arguments so far, and an option that waits for its value. */
@@ -60,55 +100,23 @@ function flagsOf(command: Command): readonly string[] {
   return [...own, '--help'];
 }
 
-function valuesOf({ argChoices, long, description }: Option, cluster: string | undefined): Candidates {
-  if (argChoices !== undefined) return words(argChoices);
-  if (long === '--pool') return { is: 'names', of: 'pools' };
-  if (long === '--nodes') return { is: 'names', of: 'nodes', within: cluster };
-  if (long === '--service' || long === '--services') return { is: 'names', of: 'services', within: cluster };
-  return /file|folder|public key/i.test(description) || long === '--config' ? files : words([]);
-}
-
-function argumentOf(command: Command, values: readonly string[]): Candidates {
-  const declared = command.registeredArguments;
+function argumentAt({ registeredArguments: declared }: Command, index: number): Argument | undefined {
   const last = declared.at(-1);
-  const argument = declared[values.length] ?? (last?.variadic === true ? last : undefined);
-  return argument === undefined ? words([]) : namesOf(argument, command, values[0]);
+  return declared[index] ?? (last?.variadic === true ? last : undefined);
 }
 
-/** `<name>` is what the command is about; the group of commands says what that is. */
-function namesOf(argument: Argument, command: Command, first: string | undefined): Candidates {
-  if (argument.argChoices !== undefined) return words(argument.argChoices);
-  const group = command.parent?.parent === null ? '' : (command.parent?.name() ?? '');
-  switch (argument.name()) {
-    case 'name':
-      return subjects[group] === undefined ? words([]) : { is: 'names', of: subjects[group] };
-    case 'pool':
-      return { is: 'names', of: 'pools' };
-    case 'label':
-      return { is: 'names', of: 'labels' };
-    case 'labels':
-      return { is: 'names', of: 'labels', within: first };
-    case 'node':
-    case 'nodes':
-      return group === '' ? { is: 'names', of: 'nodes', within: first } : words([]);
-    case 'services':
-      return { is: 'names', of: 'services', within: first };
-    case 'file':
-    case 'files':
-    case 'path':
-    case 'task.json':
-      return files;
-    default:
-      return words([]);
-  }
+function valuesOf(one: Argument | Option, command: Command, [first]: readonly string[]): Candidates {
+  if (one.argChoices !== undefined) return words(one.argChoices);
+  const of = completions[valueKind(one) ?? ''];
+  if (of === undefined) return words([]);
+  if (of === 'files') return { is: 'files' };
+  const scope = command.registeredArguments[0]?.name();
+  return {
+    is: 'names',
+    of: of === 'nodes' && scope === 'pool' ? 'pool nodes' : of,
+    within: scope === 'cluster' || scope === 'pool' ? first : undefined,
+  };
 }
-
-const subjects: Readonly<Record<string, NameKind>> = {
-  '': 'clusters',
-  task: 'clusters',
-  machine: 'machines',
-  image: 'images',
-};
 
 function isHidden(command: Command): boolean {
   return command.name().startsWith('__');

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { HeddleClient } from '../../client/heddle-client.js';
 import { listPools, listMachineNames } from '../../client/list.js';
+import { readConfiguration } from '../configuration.js';
 import { exitCodes } from '../errors.js';
 import { PoolClient } from '../../client/pool/pool-client.js';
 import { createProgram } from '../program.js';
@@ -45,6 +46,8 @@ async function askNames({
   within,
 }: Extract<Candidates, { readonly is: 'names' }>): Promise<readonly string[]> {
   const { withSession } = await import('../session.js');
+  // heddle.yaml has them: no server is needed.
+  if (of === 'accounts') return Object.keys(readConfiguration({}).providers);
   return withSession({}, async ({ client, temporal }) => {
     switch (of) {
       case 'clusters':
@@ -57,6 +60,14 @@ async function askNames({
         return listMachineNames(temporal);
       case 'images':
         return (await client.images.list()).images.map(({ name }) => name);
+      case 'reservations':
+        return (await client.reservations.list()).map(({ id }) => id);
+      case 'resources':
+        return Object.keys(await client.resources.catalogue());
+      case 'pool nodes':
+        return within === undefined
+          ? []
+          : (await new PoolClient(temporal, within).nodes()).map(({ id }) => id);
       case 'nodes':
       case 'services':
         return within === undefined ? [] : namesIn(client, within, of);

@@ -25,18 +25,18 @@ export const imageCommands: readonly CommandDefinition[] = [
         json: ['image-apply'],
         load: async () => (await import('./change.js')).apply,
       }),
-      command('build <name>', 'build an image', {
+      command('build <image>', 'build an image', {
         more: '; the request stays until a build succeeds',
         options: imageWaitOptions,
         json: ['image-build'],
         load: async () => (await import('./build.js')).build,
       }),
-      command('upload <name>', 'retry the failed uploads of the newest build', {
+      command('upload <image>', 'retry the failed uploads of the newest build', {
         options: imageWaitOptions,
         json: ['image-upload'],
         load: async () => (await import('./upload.js')).upload,
       }),
-      command('cancel <name>', 'cancel the running build and its request', {
+      command('cancel <image>', 'cancel the running build and its request', {
         json: ['image-change'],
         load: async () => (await import('./change.js')).cancel,
       }),
@@ -45,26 +45,26 @@ export const imageCommands: readonly CommandDefinition[] = [
         json: ['images'],
         load: async () => (await import('./show.js')).list,
       }),
-      command('show <name>', 'show its builds, their providers and sources', {
+      command('show <image>', 'show its builds, their providers and sources', {
         json: ['image'],
         load: async () => (await import('./show.js')).show,
       }),
-      command('rollback <name>', 'delete the newest build', {
+      command('rollback <image>', 'delete the newest build', {
         more: ', so that the previous one is offered; builds are paused until resume',
         json: ['image-change'],
         load: async () => (await import('./change.js')).rollBack,
       }),
-      command('pause <name>', 'pause builds, or uploads to one account, until resume', {
+      command('pause <image>', 'pause builds, or uploads to one account, until resume', {
         options: [uploadsOption],
         json: ['image-change'],
         load: async () => (await import('./change.js')).pause,
       }),
-      command('resume <name>', 'resume builds, or uploads to one account', {
+      command('resume <image>', 'resume builds, or uploads to one account', {
         options: [uploadsOption],
         json: ['image-change'],
         load: async () => (await import('./change.js')).resume,
       }),
-      command('delete <name>', 'delete an image with all its builds, or one build', {
+      command('delete <image>', 'delete an image with all its builds, or one build', {
         options: [
           option('--build <number>', 'only this build', {
             parse: wholeNumber('It must be the number of a build.', 1, 999_999_999),
@@ -76,7 +76,7 @@ export const imageCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./change.js')).remove,
       }),
       command(
-        'export <name>',
+        'export <image>',
         'stop an image, and write its records for a move to another server or namespace',
         {
           more: ': heddle image export web > web.json',
@@ -96,11 +96,11 @@ export const imageCommands: readonly CommandDefinition[] = [
         more: ', from a kernel and busybox of this machine or of unpacked packages',
         needs: 'nothing',
         options: [
-          option('--from <tree>', 'tree with boot/vmlinuz-*, lib/modules and a static bin/busybox', {
+          option('--from <folder>', 'tree with boot/vmlinuz-*, lib/modules and a static bin/busybox', {
             fallback: '/',
           }),
           option('--kernel <version>', 'version of the kernel; the newest by default'),
-          option('--add <tree>', 'tree of further files, such as lib/firmware'),
+          option('--add <folder>', 'tree of further files, such as lib/firmware'),
         ],
         load: async () => (await import('./rescue.js')).rescue,
       }),

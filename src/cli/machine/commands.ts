@@ -33,7 +33,7 @@ const parseDrift = parser(
 );
 
 const atOnceOption = option(
-  '--at-once <n>',
+  '--at-once <number>',
   "with a pattern of names such as 'rack2-*', or a file: machines at a time (default: 5)",
   { parse: wholeNumber('It must be a whole number of at least 1.', 1) },
 );
@@ -50,20 +50,20 @@ const parseGroups = parser(
 
 /** Which machines a list shows, or a command works on. */
 const filterOptions = [
-  option('--group <name>', 'machines of this group only', { parse: parseGroup }),
+  option('--group <group>', 'machines of this group only', { parse: parseGroup }),
   labelOption('machines with this label only'),
 ];
 
 const listFilters = [
   ...filterOptions,
-  option('--provider <name>', 'machines of this provider account only'),
-  option('--site <name>', 'machines of this site only'),
+  option('--provider <account>', 'machines of this provider account only'),
+  option('--site <site>', 'machines of this site only'),
 ];
 
 /** Of commands that take several machines. */
 const batchOptions = [...filterOptions, atOnceOption];
 
-const userOption = option('--user <name>', 'the user').makeOptionMandatory();
+const userOption = option('--user <user>', 'the user').makeOptionMandatory();
 
 /** Standalone machines. */
 export const machineCommands: readonly CommandDefinition[] = [
@@ -79,8 +79,8 @@ export const machineCommands: readonly CommandDefinition[] = [
             '--from <file>',
             'register the machines of an inventory file: YAML, JSON, CSV, or an Ansible inventory',
           ),
-          option('--provider <name>', 'the provider account that it comes from').makeOptionMandatory(),
-          option('--flavor <name>', 'its size, if the provider creates it', { fallback: 'small' }),
+          option('--provider <account>', 'the provider account that it comes from').makeOptionMandatory(),
+          option('--flavor <flavor>', 'its size, if the provider creates it', { fallback: 'small' }),
           option('--image <name>', 'image to create it from, if the provider creates it', {
             fallback: 'host',
           }),
@@ -91,7 +91,7 @@ export const machineCommands: readonly CommandDefinition[] = [
             { fallback: 'linux' },
           ),
           option(
-            '--default-image <name[@revision]>',
+            '--default-image <image[@revision]>',
             'image to load after a reservation (default: the image it is created from)',
             { parse: parseImage },
           ),
@@ -100,7 +100,7 @@ export const machineCommands: readonly CommandDefinition[] = [
             'drift to correct automatically, separated by commas: gone, power, image (default: none)',
             { parse: parseDrift },
           ),
-          option('--group <names>', 'its groups, separated by commas', { parse: parseGroups }),
+          option('--group <groups>', 'its groups, separated by commas', { parse: parseGroups }),
           labelOption('a label of it; may be repeated'),
           atOnceOption,
           ...waitOptions,
@@ -108,7 +108,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./registration.js')).add,
       }),
-      command('retry <name>', 'retry a registration that failed, or read the hardware again', {
+      command('retry <machine>', 'retry a registration that failed, or read the hardware again', {
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).retry,
@@ -119,15 +119,15 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machines'],
         load: async () => (await import('./show.js')).list,
       }),
-      command('show <name>', 'show its status, current operation and history', {
+      command('show <machine>', 'show its status, current operation and history', {
         json: ['machine'],
         load: async () => (await import('./show.js')).show,
       }),
-      command('status <name>', 'check which image is on it', {
+      command('status <machine>', 'check which image is on it', {
         more: ': READY, POST_LOAD, RELOAD or UNKNOWN, with the evidence',
         options: [
           option(
-            '--image <name[@revision]>',
+            '--image <image[@revision]>',
             'the image it should have (default: the one it was loaded with)',
             { parse: parseImage },
           ),
@@ -137,14 +137,14 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).status,
       }),
-      command('power <name>', 'show or change its power state', {
+      command('power <machine>', 'show or change its power state', {
         more: ': on, off, reset or status',
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).power,
       }),
-      command('boot <name>', 'set what it boots next time', {
+      command('boot <machine>', 'set what it boots next time', {
         more: '; its power stays as it is, and afterwards it boots as before',
         options: [
           choice(
@@ -158,14 +158,14 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).boot,
       }),
-      command('console <name>', 'connect this terminal to its serial console', {
+      command('console <machine>', 'connect this terminal to its serial console', {
         more: ', on a host of its site whose heddle.yaml has the account; for machines of type ipmi, redfish or libvirt',
         json: [],
         load: async () => (await import('./console.js')).openConsole,
       }),
-      command('load <name>', 'load an image onto it', {
+      command('load <machine>', 'load an image onto it', {
         more: '; what is on its disk is lost. Does nothing if the image is already there, or if this cannot be determined',
-        arguments: [argument('<image>', 'name, or name@revision', parseImage)],
+        arguments: [argument('<image[@revision]>', 'the image, such as base or base@2', parseImage)],
         options: [
           option('--force', 'write the image regardless of the current content'),
           choice('--only <steps>', 'write nothing: repeat the steps after loading', ['post-load']),
@@ -176,9 +176,9 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).load,
       }),
-      command('capture <name>', 'capture an image of it', {
+      command('capture <machine>', 'capture an image of it', {
         more: '; the image must not exist yet, and is verified by loading it',
-        arguments: [argument('<image>', 'name, or name@revision', parseImage)],
+        arguments: [argument('<image[@revision]>', 'the image, such as base or base@2', parseImage)],
         options: [
           option('--no-prove', 'skip the verification; the machine stays in maintenance'),
           option('--within <duration>', 'total time limit, such as 2h'),
@@ -187,35 +187,35 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./operate.js')).capture,
       }),
-      command('unload <name>', 'remove the data of its user', {
+      command('unload <machine>', 'remove the data of its user', {
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).unload,
       }),
-      command('correct <name>', 'set which drift is corrected automatically', {
+      command('correct <machine>', 'set which drift is corrected automatically', {
         arguments: [argument('<drift>', 'gone, power, image, separated by commas, or none', parseDrift)],
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).correct,
       }),
-      command('group <name>', 'set the groups that it belongs to', {
+      command('group <machine>', 'set the groups that it belongs to', {
         arguments: [argument('<groups>', 'groups, separated by commas, or none', parseGroups)],
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).group,
       }),
-      command('label <name> <labels...>', 'set or remove labels', {
+      command('label <machine> <changes...>', 'set or remove labels', {
         more: ': KEY=VALUE sets one, and KEY- removes it',
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).label,
       }),
-      command('reserve <name>', 'reserve it for a user', {
+      command('reserve <machine>', 'reserve it for a user', {
         options: [userOption, ...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).reserve,
       }),
-      command('log-in <name>', 'create a login for the user', {
+      command('log-in <machine>', 'create a login for the user', {
         more: '; its image then counts as tainted',
         options: [
           userOption,
@@ -228,12 +228,12 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./operate.js')).logIn,
       }),
-      command('release <name>', 'release a reservation that was not used', {
+      command('release <machine>', 'release a reservation that was not used', {
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).release,
       }),
-      command('maintain <name>', 'take it out of use', {
+      command('maintain <machine>', 'take it out of use', {
         options: [
           option('--reason <text>', 'why', { fallback: 'maintenance' }),
           ...batchOptions,
@@ -242,12 +242,12 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).maintain,
       }),
-      command('restore <name>', 'put it back into use', {
+      command('restore <machine>', 'put it back into use', {
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).restore,
       }),
-      command('quarantine <name>', 'exclude it from use, with a comment', {
+      command('quarantine <machine>', 'exclude it from use, with a comment', {
         more: ': it is not allocated until --end; users can still operate it',
         options: [
           option('-m, --comment <text>', 'the reason; required unless --end is given'),
@@ -258,26 +258,26 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).quarantine,
       }),
-      command('cancel <name>', 'cancel its current operation', {
+      command('cancel <machine>', 'cancel its current operation', {
         more: '; cancelling a load that has started to write leaves the machine failed',
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).cancel,
       }),
-      command('confirm-ended <name>', 'confirm that a program on its worker host has ended', {
+      command('confirm-ended <machine>', 'confirm that a program on its worker host has ended', {
         more: ', which Heddle cannot check; it then starts others. A program that still runs, or a rescue system, would overwrite the disk',
         options: [
-          option('--host <name>', 'the worker host, as messages name it').makeOptionMandatory(),
+          option('--host <host>', 'the worker host, as messages name it').makeOptionMandatory(),
           yesOption,
         ],
         json: ['machine-confirm-ended'],
         load: async () => (await import('./confirm-ended.js')).confirmEnded,
       }),
-      command('move <name>', 'move it to another provider account', {
+      command('move <machine>', 'move it to another provider account', {
         more: ', while it is not in use: to another provisioning system or another site',
         options: [
-          option('--provider <name>', 'the new provider account').makeOptionMandatory(),
-          option('--flavor <name>', 'its size, if the provider creates it (default: unchanged)'),
+          option('--provider <account>', 'the new provider account').makeOptionMandatory(),
+          option('--flavor <flavor>', 'its size, if the provider creates it (default: unchanged)'),
           option(
             '--image <name>',
             'image to create it from, if the provider creates it (default: unchanged)',
@@ -291,7 +291,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./registration.js')).move,
       }),
-      command('remove <name>', 'unregister it', {
+      command('remove <machine>', 'unregister it', {
         more: '; the provider deletes it with its disk, or takes it back; asks for confirmation',
         options: [option('--force', 'also while it is in use'), yesOption, ...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],

@@ -8,18 +8,18 @@ export const pluginCommands: CommandDefinition = command('plugins', 'list the pl
   json: ['plugins'],
   load: async () => (await import('./list.js')).list,
   commands: [
-    command('show <name>', 'show a plugin and its fields', {
+    command('show <plugin>', 'show a plugin and its fields', {
       options: [option('--schema', 'JSON Schema of its fields')],
       needs: 'configuration',
       json: ['plugins'],
       load: async () => (await import('./list.js')).show,
     }),
     command(
-      'run <name> <task>',
+      'run <plugin> <file>',
       'run one task of a file with a plugin, and print its result; - reads standard input',
       { needs: 'configuration', json: [], load: async () => (await import('./run.js')).runTask },
     ),
-    command('setup <name>', 'install the Python packages that a plugin needs, into the data folder', {
+    command('setup <plugin>', 'install the Python packages that a plugin needs, into the data folder', {
       needs: 'configuration',
       json: ['plugin-setup'],
       load: async () => (await import('./setup.js')).setup,

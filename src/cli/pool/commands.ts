@@ -38,7 +38,7 @@ const copyOption = option(
 
 function leaseOption(fallback: string): Option {
   return option(
-    '--lease <time>',
+    '--lease <duration>',
     `lease time; nodes are reclaimed when it ends without renewal (default: ${fallback})`,
     { parse },
   );
@@ -63,8 +63,8 @@ export const poolCommands: readonly CommandDefinition[] = [
         'convert a nodepool.yaml, and report what has no counterpart; changes nothing',
         {
           options: [
-            option('--name <pool>', 'name of the pool', { fallback: 'nodepool' }),
-            option('--account <name>', 'provider account to use instead of the simulated cloud', {
+            option('--name <name>', 'name of the pool', { fallback: 'nodepool' }),
+            option('--account <account>', 'provider account to use instead of the simulated cloud', {
               fallback: 'local',
             }),
             option(
@@ -124,7 +124,7 @@ export const poolCommands: readonly CommandDefinition[] = [
       command('hold <pool> <node>', 'hold a node for inspection', {
         options: [
           option('-m, --comment <text>', 'the reason; required unless --end is given'),
-          option('--for <time>', "how long, such as 2h (default: until --end or the label's limit)", {
+          option('--for <duration>', "how long, such as 2h (default: until --end or the label's limit)", {
             parse,
           }),
           option('--end', 'end the hold; the node is then treated as used'),
@@ -219,7 +219,7 @@ export const poolCommands: readonly CommandDefinition[] = [
   command('run <label> <command...>', 'run a command on nodes of a pool, and return them', {
     more: ': heddle run small --copy . -- make test',
     options: [
-      option('--pool <name>', 'the pool (default: the only one with this label)'),
+      option('--pool <pool>', 'the pool (default: the only one with this label)'),
       option('--count <number>', 'number of nodes (default: 1)', {
         parse: wholeNumber('It must be a whole number from 1 to 100.', 1, 100),
       }),

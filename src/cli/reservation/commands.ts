@@ -16,22 +16,22 @@ export const reservationCommands: CommandDefinition = command(
   {
     description: 'reserve machines with an image for a user and a period',
     commands: [
-      command('create <image>', 'reserve machines', {
+      command('create <image[@revision]>', 'reserve machines', {
         more: ', all or none; returns once they are reserved',
         options: [
-          option('--user <name>', 'the user').makeOptionMandatory(),
+          option('--user <user>', 'the user').makeOptionMandatory(),
           option(
-            '--machine <names>',
+            '--machine <machines>',
             'these machines, separated by commas, or GROUP@N (default: any suitable)',
             { parse: parseNames },
           ),
-          option('--count <n>', 'number of machines', {
+          option('--count <number>', 'number of machines', {
             parse: wholeNumber('It must be a whole number of at least 1.', 1, 9_999),
           }),
-          option('--group <name>', 'of this group'),
+          option('--group <group>', 'of this group'),
           labelOption('with this label; may be repeated'),
-          option('--site <name>', 'of this site'),
-          option('--provider <name>', 'of this provider account'),
+          option('--site <site>', 'of this site'),
+          option('--provider <account>', 'of this provider account'),
           option('--system <type>', 'of this provisioning system, such as ipmi'),
           option(
             '--can <actions>',
@@ -52,21 +52,21 @@ export const reservationCommands: CommandDefinition = command(
         alias: 'ls',
         options: [
           option('--all', 'include ended ones'),
-          option('--user <name>', 'of this user'),
-          option('--machine <name>', 'of this machine'),
+          option('--user <user>', 'of this user'),
+          option('--machine <machine>', 'of this machine'),
         ],
         json: ['reservations'],
         load: async () => (await import('./show.js')).list,
       }),
-      command('show <id>', 'show its state and its events', {
+      command('show <reservation>', 'show its state and its events', {
         json: ['reservation'],
         load: async () => (await import('./show.js')).show,
       }),
-      command('ready <id>', 'wait until its user may log in', {
+      command('ready <reservation>', 'wait until its user may log in', {
         json: ['reservation'],
         load: async () => (await import('./show.js')).ready,
       }),
-      command('log-in <id>', 'show the login for its user', {
+      command('log-in <reservation>', 'show the login for its user', {
         more: ': from then on its machines count as used',
         options: [
           option(
@@ -77,7 +77,7 @@ export const reservationCommands: CommandDefinition = command(
         json: ['reservation-log-in'],
         load: async () => (await import('./create.js')).logIn,
       }),
-      command('extend <id>', 'extend a reservation', {
+      command('extend <reservation>', 'extend a reservation', {
         more: '; refused if it would overlap the next one',
         options: [
           option('--to <moment>', 'new end'),
@@ -86,11 +86,11 @@ export const reservationCommands: CommandDefinition = command(
         json: ['reservation'],
         load: async () => (await import('./change.js')).extend,
       }),
-      command('cancel <id>', 'cancel a reservation that has not begun', {
+      command('cancel <reservation>', 'cancel a reservation that has not begun', {
         json: ['reservation'],
         load: async () => (await import('./change.js')).cancel,
       }),
-      command('return <id>', 'end a reservation early', {
+      command('return <reservation>', 'end a reservation early', {
         json: ['reservation'],
         load: async () => (await import('./change.js')).returnEarly,
       }),

@@ -41,7 +41,7 @@ export const systemCommands: readonly CommandDefinition[] = [
     json: ['leaks'],
     load: async () => (await import('./leaks.js')).leaks,
   }),
-  command('recover <name>', 'continue a workflow whose tasks fail', {
+  command('recover <workflow>', 'continue a workflow whose tasks fail', {
     more: ': resets it to the end of its last good task; NAME is a cluster, or pool/NAME, machine/NAME, image/NAME',
     json: ['recover'],
     load: async () => (await import('./recover.js')).recover,
