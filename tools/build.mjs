@@ -13,7 +13,7 @@ const compiled = /\.(?:js|js\.map|d\.ts)$/;
 const bundle = join(dist, 'workflow-bundle.js');
 
 /**
- * Builds dist/ and schemas/ from src/. Only what changed is done again. Throws with the compiler's words when
+ * Builds dist/, schemas/ and docs/command-reference.md from src/. Only what changed is done again. Throws with the compiler's words when
  * types are wrong, though everything that could be written has been written by then.
  * @param {{ force?: boolean }} [options]
  */
@@ -30,7 +30,7 @@ export function build({ force = false } = {}) {
       await copyAssets();
       await bundleWorkflows();
       if (complaints !== '') throw new Error(`the sources have type errors:\n${complaints}`);
-      await publishSchemas();
+      publish();
       await writeFile(stateFile, state);
     },
   });
@@ -133,15 +133,23 @@ function withoutPromiseTraces(code) {
   return `${code.slice(0, at)}${lines.join('\n')}\n${code.slice(at)}`;
 }
 
-async function publishSchemas() {
-  const publish = join(dist, 'schema', 'publish.js');
-  if (!existsSync(publish)) return;
-  const { status, stderr, error } = spawnSync(process.execPath, [publish, 'schemas'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  if (error) throw error;
-  if (status !== 0) throw new Error(`the JSON Schemas cannot be written:\n${stderr.trim()}`);
+/** Programs that write files of the repository, and where to. */
+const publishers = [
+  ['schema/publish.js', 'schemas'],
+  ['cli/reference.js', 'docs/command-reference.md'],
+];
+
+/** Writes the JSON Schemas and the command reference. */
+function publish() {
+  for (const [program = '', target = ''] of publishers) {
+    if (!existsSync(join(dist, program))) continue;
+    const { status, stderr, error } = spawnSync(process.execPath, [join(dist, program), target], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    if (error) throw error;
+    if (status !== 0) throw new Error(`${target} cannot be written:\n${stderr.trim()}`);
+  }
 }
 
 /** Every file below a folder. @param {string} folder @returns {Promise<string[]>} */

@@ -20,6 +20,8 @@ export interface CommandDefinition {
   readonly more?: string;
   /** Replaces `about` in the command's own help. */
   readonly description?: string;
+  /** Ends the command's own help. */
+  readonly example?: string;
   readonly arguments?: readonly Argument[];
   readonly options?: readonly Option[];
   /** Which of the common options it takes; `server` by default. */
@@ -52,11 +54,15 @@ export function addCommand(parent: Command, definition: CommandDefinition, run: 
     about,
     more = '',
     description = `${about}${more}`,
+    example,
     load,
     hidden: isHidden,
   } = definition;
   if (heading !== undefined) parent.commandsGroup(heading);
-  const added = parent.command(usage, { hidden: isHidden }).summary(about).description(description);
+  const added = parent
+    .command(usage, { hidden: isHidden })
+    .summary(about)
+    .description(example === undefined ? description : `${description}: ${example}`);
   if (alias !== undefined) added.alias(alias);
   for (const argument of definition.arguments ?? []) added.addArgument(argument);
   for (const one of definition.options ?? []) added.addOption(one);
@@ -93,6 +99,12 @@ function optionsBefore(command: Command): Readonly<Record<string, unknown>> {
     given[name] = value;
   }
   return given;
+}
+
+/** `<file>`, `[name]` or `<nodes...>`. */
+export function argumentTerm(one: Argument): string {
+  const name = `${one.name()}${one.variadic ? '...' : ''}`;
+  return one.required ? `<${name}>` : `[${name}]`;
 }
 
 /** The value of an option that stands before a command; the nearest of several. */
@@ -217,12 +229,16 @@ export const rollingOption = option(
   { parse: wholeNumber('It must be a whole number of at least 1.', 1) },
 );
 
-export const nodesOption = namesOption('--nodes <nodes>', 'these nodes only: app-1,app-2', 'nodes');
+export const nodesOption = namesOption('--nodes <nodes>', 'only these nodes, such as app-1,app-2', 'nodes');
 
 /** What an apply is limited to. */
 export const scopeOptions: readonly Option[] = [
   nodesOption,
-  namesOption('--services <services>', 'these services only, with what they require: web,db', 'services'),
+  namesOption(
+    '--services <services>',
+    'only these services and what they require, such as web,db',
+    'services',
+  ),
 ];
 
 /** Names separated by commas; may be repeated. */
@@ -275,7 +291,7 @@ const configurationOptions = [
   ),
 ];
 
-const commonOptions: Readonly<Record<'server' | 'configuration' | 'nothing', readonly Option[]>> = {
+export const commonOptions: Readonly<Record<'server' | 'configuration' | 'nothing', readonly Option[]>> = {
   nothing: [],
   configuration: configurationOptions,
   server: [

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { artifactCommands } from './artifact/commands.js';
 import { clusterCommands } from './cluster/commands.js';
-import { addCommand, addCommonOptions, type CommandDefinition, type Run } from './command.js';
+import { addCommand, addCommonOptions, argumentTerm, type CommandDefinition, type Run } from './command.js';
 import { completionCommands } from './completion/commands.js';
 import { imageCommands } from './image/commands.js';
 import { machineCommands } from './machine/commands.js';
@@ -43,11 +43,7 @@ export function createProgram(run: Run): Command {
 
 /** `apply <file>`: every command has options, so they are not mentioned here. */
 function termOf(command: Command): string {
-  const words = command.registeredArguments.map((argument) => {
-    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
-    return argument.required ? `<${name}>` : `[${name}]`;
-  });
-  return [command.name(), ...words].join(' ');
+  return [command.name(), ...command.registeredArguments.map(argumentTerm)].join(' ');
 }
 
 /** What `heddle` alone prints. */

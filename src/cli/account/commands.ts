@@ -3,7 +3,7 @@ import { parseGiven } from './given-texts.js';
 
 const fileOption = option(
   '--file <file>',
-  'heddle.yaml to change; created if missing (default: the one in use)',
+  'heddle.yaml with the accounts; add creates it if missing (default: the one in use)',
 );
 
 export const accountCommands: CommandDefinition = command('provider', 'provider accounts in heddle.yaml', {

@@ -21,14 +21,14 @@ export const artifactCommands: CommandDefinition = command(
     commands: [
       command(
         'put <resource> <path>',
-        'store a version: a folder or a tar archive, or a file; - reads a file from standard input',
+        'store a version: a folder, a tar archive or a file; - reads a file from standard input',
         {
-          options: [option('--set', 'set this version; the first version of a name is always set')],
+          options: [option('--set', 'set this version; the first version of a resource is always set')],
           json: ['resource-put'],
           load: async () => (await import('./put.js')).put,
         },
       ),
-      command('set <resource>', 'set the version of a name; clusters use it from their next apply', {
+      command('set <resource>', 'set the version of a resource; clusters use it from their next apply', {
         arguments: [
           argument<number | null>('<version>', 'a number, or none', (text) =>
             text === 'none' ? null : parseNumber(text, 0),
@@ -37,7 +37,7 @@ export const artifactCommands: CommandDefinition = command(
         json: ['resource-set'],
         load: async () => (await import('./change.js')).set,
       }),
-      command('rollback <resource>', 'set the previously set version', {
+      command('rollback <resource>', 'return to the version that was set before', {
         json: ['resource-set'],
         load: async () => (await import('./change.js')).rollback,
       }),

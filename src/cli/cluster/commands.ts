@@ -71,41 +71,41 @@ export const clusterCommands: readonly CommandDefinition[] = [
     load: async () => (await import('./validate.js')).validate,
   }),
   command('delete <cluster>', 'delete a cluster in any state', {
-    more: ', with its machines and their disks; shows them and asks for confirmation',
+    more: ', with its machines and their disks; asks for confirmation',
     options: [yesOption, ...waitOptions, planOption],
     json: ['operation', 'plan'],
     load: async () => (await import('./apply.js')).deleteCluster,
   }),
   command('list', 'list clusters', {
-    heading: 'Look:',
+    heading: 'Inspect:',
     alias: 'ls',
     options: [ofLabelOption],
     json: ['list'],
     load: async () => (await import('./list.js')).list,
   }),
-  command('status <cluster>', 'show its state, its problems and the next step', {
+  command('status <cluster>', 'show the state of a cluster, its problems and the next step', {
     options: [
       option('-w, --watch', 'show the running operation until it ends'),
-      option('--probe', 'probe its machines and services first'),
+      option('--probe', 'probe machines and services first'),
     ],
     json: ['status', 'status-watch'],
     load: async () => (await import('./status.js')).status,
   }),
-  command('nodes <cluster>', 'list its nodes', {
+  command('nodes <cluster>', 'list the nodes of a cluster', {
     json: ['nodes'],
     load: async () => (await import('./list.js')).nodes,
   }),
-  command('history <cluster>', 'list its last operations', {
+  command('history <cluster>', 'list the last operations of a cluster', {
     more: ': intent, user, time and result',
     json: ['history'],
     load: async () => (await import('./list.js')).history,
   }),
-  command('output <cluster> [output]', 'show its outputs, or the value of one', {
-    more: '; secret ones only if they are named',
+  command('output <cluster> [output]', 'show the outputs of a cluster, or the value of one', {
+    more: '; secret values only if they are named',
     json: ['output'],
     load: async () => (await import('./outputs.js')).output,
   }),
-  command('logs <cluster> [node]', 'show the logs of its tasks', {
+  command('logs <cluster> [node]', 'show the logs of tasks', {
     options: [
       option('--service <service>', 'tasks of this service only'),
       option('--action <action>', 'this action only, such as INSTALL', { parse: parseAction }),
@@ -116,10 +116,10 @@ export const clusterCommands: readonly CommandDefinition[] = [
         'info',
       ),
       option('--operation <id>', 'tasks of this operation only'),
-      option('--since <duration>', 'what was logged in the last 10m or 2h', {
+      option('--since <duration>', 'only what was logged within this time, such as 10m or 2h', {
         parse: durationMs('Write it as 30s, 10m or 2h, at most 30 days.'),
       }),
-      option('--tail <number>', 'the last lines only', {
+      option('--tail <number>', 'only this many lines, counted from the end', {
         parse: wholeNumber('It must be a number of lines.', 1, 1_000_000),
       }),
       option('-f, --follow', 'continue with new output'),
@@ -128,17 +128,17 @@ export const clusterCommands: readonly CommandDefinition[] = [
     load: async () => (await import('./log/logs.js')).logs,
   }),
   command('ssh <cluster> <node> [command...]', 'log in to a node, or run a command there', {
-    more: ': heddle ssh web app-1 -- uptime',
+    example: 'heddle ssh web app-1 -- uptime',
     json: [],
     load: async () => (await import('./ssh.js')).ssh,
   }),
-  command('task', 'show one of its tasks', {
+  command('task', 'tasks of a cluster', {
     commands: [
-      command(
-        'show <cluster> <task>',
-        "a task's input, attempts, outcome and the end of its log; <task> is its id, or app-1/web/INSTALL",
-        { json: ['task'], load: async () => (await import('./task/task.js')).show },
-      ),
+      command('show <cluster> <task>', 'show a task: its input, attempts, outcome and the end of its log', {
+        more: '; TASK is its id, or NODE/SERVICE/ACTION such as app-1/web/INSTALL',
+        json: ['task'],
+        load: async () => (await import('./task/task.js')).show,
+      }),
     ],
   }),
   command('start <cluster> <services...>', 'start services and their dependencies', {
@@ -148,13 +148,13 @@ export const clusterCommands: readonly CommandDefinition[] = [
     load: async () => (await import('./operate.js')).start,
   }),
   command('stop <cluster> <services...>', 'stop services and their dependents', {
-    more: '; they stay stopped, also through later applies, until started',
+    more: '; they stay stopped until they are started, also when the cluster is applied',
     options: operationOptions,
     json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).stop,
   }),
   command('restart <cluster> <services...>', 'stop and start services', {
-    more: ', and their dependents; with --rolling, the services alone',
+    more: ', and their dependents; with --rolling, only the services themselves',
     options: [nodesOption, rollingOption, ...operationOptions],
     json: ['operation', 'plan'],
     load: async () => (await import('./operate.js')).restart,
@@ -171,7 +171,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
     load: async () => (await import('./operate.js')).replace,
   }),
   command('exec <cluster> <command...>', 'run a command once on each node', {
-    more: ': heddle exec web -- uptime',
+    example: 'heddle exec web -- uptime',
     options: [
       option('--sudo', 'as root'),
       option('--timeout <duration>', 'time limit per node, such as 30s or 10m'),
@@ -182,9 +182,8 @@ export const clusterCommands: readonly CommandDefinition[] = [
     json: ['exec', 'operation', 'plan'],
     load: async () => (await import('./exec.js')).exec,
   }),
-  command('retry <cluster>', 'continue after a failure', {
+  command('retry <cluster>', 'continue a held operation after a failure', {
     heading: 'Operations:',
-    more: ' in a held operation',
     options: [acceptMinimumOption, ...waitOptions],
     json: ['operation'],
     load: async () => (await import('./control.js')).retry,
@@ -200,12 +199,12 @@ export const clusterCommands: readonly CommandDefinition[] = [
     json: ['operation'],
     load: async () => (await import('./control.js')).cancel,
   }),
-  command('pause <cluster>', 'start no further task until resume', {
-    more: '; running tasks continue to their end',
+  command('pause <cluster>', 'start no further task of a cluster until resume', {
+    more: '; running tasks finish',
     json: ['operation'],
     load: async () => (await import('./control.js')).pause,
   }),
-  command('resume <cluster>', 'continue after pause', {
+  command('resume <cluster>', 'continue after a pause', {
     options: [acceptMinimumOption, ...waitOptions],
     json: ['operation'],
     load: async () => (await import('./control.js')).resume,

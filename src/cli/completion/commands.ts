@@ -4,8 +4,8 @@ import { shells } from './scripts.js';
 
 export const completionCommands: readonly CommandDefinition[] = [
   command('completion', 'print the completion of a shell', {
-    more: ': source <(heddle completion bash)',
-    arguments: [new Argument('<shell>', 'its name').choices(shells)],
+    example: 'source <(heddle completion bash)',
+    arguments: [new Argument('<shell>', 'name of the shell').choices(shells)],
     needs: 'nothing',
     load: async () => (await import('./scripts.js')).printCompletion,
   }),

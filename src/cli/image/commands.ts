@@ -21,7 +21,6 @@ export const imageCommands: readonly CommandDefinition[] = [
   command('image', 'build and manage images', {
     commands: [
       command('apply <file>', 'create or change an image from its file', {
-        more: '; creates the image if necessary',
         json: ['image-apply'],
         load: async () => (await import('./change.js')).apply,
       }),
@@ -45,7 +44,7 @@ export const imageCommands: readonly CommandDefinition[] = [
         json: ['images'],
         load: async () => (await import('./show.js')).list,
       }),
-      command('show <image>', 'show its builds, their providers and sources', {
+      command('show <image>', 'show the builds of an image, their providers and sources', {
         json: ['image'],
         load: async () => (await import('./show.js')).show,
       }),
@@ -79,7 +78,7 @@ export const imageCommands: readonly CommandDefinition[] = [
         'export <image>',
         'stop an image, and write its records for a move to another server or namespace',
         {
-          more: ': heddle image export web > web.json',
+          example: 'heddle image export web > web.json',
           options: [
             option('--cancel', 'resume the image; only if its records were not restored anywhere'),
             yesOption,
@@ -92,18 +91,22 @@ export const imageCommands: readonly CommandDefinition[] = [
         json: ['image-restore'],
         load: async () => (await import('./move.js')).restore,
       }),
-      command('rescue <folder>', 'make the system that physical machines boot to have images written', {
-        more: ', from a kernel and busybox of this machine or of unpacked packages',
-        needs: 'nothing',
-        options: [
-          option('--from <folder>', 'tree with boot/vmlinuz-*, lib/modules and a static bin/busybox', {
-            fallback: '/',
-          }),
-          option('--kernel <version>', 'version of the kernel; the newest by default'),
-          option('--add <folder>', 'tree of further files, such as lib/firmware'),
-        ],
-        load: async () => (await import('./rescue.js')).rescue,
-      }),
+      command(
+        'rescue <folder>',
+        'build the rescue system, which physical machines boot to write an image to their disk',
+        {
+          more: ', from a kernel and busybox of this machine or of unpacked packages',
+          needs: 'nothing',
+          options: [
+            option('--from <folder>', 'folder with boot/vmlinuz-*, lib/modules and a static bin/busybox', {
+              fallback: '/',
+            }),
+            option('--kernel <version>', 'version of the kernel (default: the newest)'),
+            option('--add <folder>', 'folder with further files, such as lib/firmware'),
+          ],
+          load: async () => (await import('./rescue.js')).rescue,
+        },
+      ),
     ],
   }),
   command('builder', 'run the process that builds images on this machine', {

@@ -34,7 +34,7 @@ const parseDrift = parser(
 
 const atOnceOption = option(
   '--at-once <number>',
-  "with a pattern of names such as 'rack2-*', or a file: machines at a time (default: 5)",
+  "number of machines at a time, with a pattern of names such as 'rack2-*' or a file (default: 5)",
   { parse: wholeNumber('It must be a whole number of at least 1.', 1) },
 );
 
@@ -73,17 +73,15 @@ export const machineCommands: readonly CommandDefinition[] = [
     commands: [
       command('add', 'register a machine, or the machines of a file', {
         more: ': a new one of the provider, or an existing one',
-        arguments: [new Argument('[name]', 'its name; with --from, the file contains the names')],
+        arguments: [new Argument('[name]', 'name of the machine; with --from, the file contains the names')],
         options: [
           option(
             '--from <file>',
             'register the machines of an inventory file: YAML, JSON, CSV, or an Ansible inventory',
           ),
-          option('--provider <account>', 'the provider account that it comes from').makeOptionMandatory(),
-          option('--flavor <flavor>', 'its size, if the provider creates it', { fallback: 'small' }),
-          option('--image <name>', 'image to create it from, if the provider creates it', {
-            fallback: 'host',
-          }),
+          option('--provider <account>', 'provider account that supplies the machine').makeOptionMandatory(),
+          option('--flavor <flavor>', 'size, if the provider creates the machine', { fallback: 'small' }),
+          option('--image <name>', 'image, if the provider creates the machine', { fallback: 'host' }),
           option('--field <name=value...>', 'user fields of the provider'),
           option(
             '--system <automator>',
@@ -92,7 +90,7 @@ export const machineCommands: readonly CommandDefinition[] = [
           ),
           option(
             '--default-image <image[@revision]>',
-            'image to load after a reservation (default: the image it is created from)',
+            'image to load after a reservation (default: the image of --image)',
             { parse: parseImage },
           ),
           option(
@@ -100,15 +98,15 @@ export const machineCommands: readonly CommandDefinition[] = [
             'drift to correct automatically, separated by commas: gone, power, image (default: none)',
             { parse: parseDrift },
           ),
-          option('--group <groups>', 'its groups, separated by commas', { parse: parseGroups }),
-          labelOption('a label of it; may be repeated'),
+          option('--group <groups>', 'groups of the machine, separated by commas', { parse: parseGroups }),
+          labelOption('label of the machine; may be repeated'),
           atOnceOption,
           ...waitOptions,
         ],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./registration.js')).add,
       }),
-      command('retry <machine>', 'retry a registration that failed, or read the hardware again', {
+      command('retry <machine>', 'retry a failed registration, or read the hardware again', {
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).retry,
@@ -119,37 +117,35 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machines'],
         load: async () => (await import('./show.js')).list,
       }),
-      command('show <machine>', 'show its status, current operation and history', {
+      command('show <machine>', 'show the status, current operation and history of a machine', {
         json: ['machine'],
         load: async () => (await import('./show.js')).show,
       }),
-      command('status <machine>', 'check which image is on it', {
+      command('status <machine>', 'check which image is on a machine', {
         more: ': READY, POST_LOAD, RELOAD or UNKNOWN, with the evidence',
         options: [
-          option(
-            '--image <image[@revision]>',
-            'the image it should have (default: the one it was loaded with)',
-            { parse: parseImage },
-          ),
+          option('--image <image[@revision]>', 'expected image (default: the one that was loaded)', {
+            parse: parseImage,
+          }),
           ...batchOptions,
           ...waitOptions,
         ],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).status,
       }),
-      command('power <machine>', 'show or change its power state', {
+      command('power <machine>', 'show or change the power state of a machine', {
         more: ': on, off, reset or status',
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).power,
       }),
-      command('boot <machine>', 'set what it boots next time', {
-        more: '; its power stays as it is, and afterwards it boots as before',
+      command('boot <machine>', 'set what a machine boots next time', {
+        more: '; its power state does not change, and later boots are as before',
         options: [
           choice(
             '--once <device>',
-            'from the network, its disk or a CD, or into the firmware setup',
+            'what to boot: the network, the disk, a CD, or the firmware setup',
             bootDevices,
           ).makeOptionMandatory(),
           ...batchOptions,
@@ -158,17 +154,17 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).boot,
       }),
-      command('console <machine>', 'connect this terminal to its serial console', {
-        more: ', on a host of its site whose heddle.yaml has the account; for machines of type ipmi, redfish or libvirt',
+      command('console <machine>', 'connect this terminal to the serial console of a machine', {
+        more: ', of type ipmi, redfish or libvirt; needs a host of its site whose heddle.yaml has the account',
         json: [],
         load: async () => (await import('./console.js')).openConsole,
       }),
-      command('load <machine>', 'load an image onto it', {
-        more: '; what is on its disk is lost. Does nothing if the image is already there, or if this cannot be determined',
+      command('load <machine>', 'load an image onto a machine', {
+        more: '; the content of its disk is lost. Does nothing if the image is already there, or if this cannot be determined',
         arguments: [argument('<image[@revision]>', 'the image, such as base or base@2', parseImage)],
         options: [
           option('--force', 'write the image regardless of the current content'),
-          choice('--only <steps>', 'write nothing: repeat the steps after loading', ['post-load']),
+          choice('--only <steps>', 'write nothing, and repeat only the steps after the load', ['post-load']),
           option('--within <duration>', 'total time limit, such as 45m'),
           ...batchOptions,
           ...waitOptions,
@@ -176,7 +172,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).load,
       }),
-      command('capture <machine>', 'capture an image of it', {
+      command('capture <machine>', 'capture an image of a machine', {
         more: '; the image must not exist yet, and is verified by loading it',
         arguments: [argument('<image[@revision]>', 'the image, such as base or base@2', parseImage)],
         options: [
@@ -187,35 +183,35 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./operate.js')).capture,
       }),
-      command('unload <machine>', 'remove the data of its user', {
+      command('unload <machine>', 'remove the data of the user from a machine', {
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).unload,
       }),
-      command('correct <machine>', 'set which drift is corrected automatically', {
+      command('correct <machine>', 'set which drift of a machine is corrected automatically', {
         arguments: [argument('<drift>', 'gone, power, image, separated by commas, or none', parseDrift)],
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).correct,
       }),
-      command('group <machine>', 'set the groups that it belongs to', {
+      command('group <machine>', 'set the groups of a machine', {
         arguments: [argument('<groups>', 'groups, separated by commas, or none', parseGroups)],
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).group,
       }),
-      command('label <machine> <changes...>', 'set or remove labels', {
+      command('label <machine> <changes...>', 'set or remove labels of a machine', {
         more: ': KEY=VALUE sets one, and KEY- removes it',
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).label,
       }),
-      command('reserve <machine>', 'reserve it for a user', {
+      command('reserve <machine>', 'reserve a machine for a user', {
         options: [userOption, ...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).reserve,
       }),
-      command('log-in <machine>', 'create a login for the user', {
+      command('log-in <machine>', 'create a login for the user of a machine', {
         more: '; its image then counts as tainted',
         options: [
           userOption,
@@ -233,21 +229,21 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).release,
       }),
-      command('maintain <machine>', 'take it out of use', {
+      command('maintain <machine>', 'take a machine out of use', {
         options: [
-          option('--reason <text>', 'why', { fallback: 'maintenance' }),
+          option('--reason <text>', 'the reason', { fallback: 'maintenance' }),
           ...batchOptions,
           ...waitOptions,
         ],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).maintain,
       }),
-      command('restore <machine>', 'put it back into use', {
+      command('restore <machine>', 'put a machine back into use', {
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).restore,
       }),
-      command('quarantine <machine>', 'exclude it from use, with a comment', {
+      command('quarantine <machine>', 'exclude a machine from use, with a comment', {
         more: ': it is not allocated until --end; users can still operate it',
         options: [
           option('-m, --comment <text>', 'the reason; required unless --end is given'),
@@ -258,14 +254,14 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).quarantine,
       }),
-      command('cancel <machine>', 'cancel its current operation', {
+      command('cancel <machine>', 'cancel the current operation of a machine', {
         more: '; cancelling a load that has started to write leaves the machine failed',
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).cancel,
       }),
-      command('confirm-ended <machine>', 'confirm that a program on its worker host has ended', {
-        more: ', which Heddle cannot check; it then starts others. A program that still runs, or a rescue system, would overwrite the disk',
+      command('confirm-ended <machine>', 'confirm that a program of a machine has ended on a worker host', {
+        more: ', which Heddle cannot check and after which it starts others. A program that still runs, or a rescue system, would overwrite the disk',
         options: [
           option('--host <host>', 'the worker host, as messages name it').makeOptionMandatory(),
           yesOption,
@@ -273,15 +269,12 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-confirm-ended'],
         load: async () => (await import('./confirm-ended.js')).confirmEnded,
       }),
-      command('move <machine>', 'move it to another provider account', {
+      command('move <machine>', 'move a machine to another provider account', {
         more: ', while it is not in use: to another provisioning system or another site',
         options: [
           option('--provider <account>', 'the new provider account').makeOptionMandatory(),
-          option('--flavor <flavor>', 'its size, if the provider creates it (default: unchanged)'),
-          option(
-            '--image <name>',
-            'image to create it from, if the provider creates it (default: unchanged)',
-          ),
+          option('--flavor <flavor>', 'size, if the provider creates the machine (default: unchanged)'),
+          option('--image <name>', 'image, if the provider creates the machine (default: unchanged)'),
           option(
             '--field <name=value...>',
             'user fields of the provider (default: unchanged for the same account, else none)',
@@ -291,7 +284,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./registration.js')).move,
       }),
-      command('remove <machine>', 'unregister it', {
+      command('remove <machine>', 'unregister a machine', {
         more: '; the provider deletes it with its disk, or takes it back; asks for confirmation',
         options: [option('--force', 'also while it is in use'), yesOption, ...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],

@@ -26,13 +26,13 @@ export const pluginCommands: CommandDefinition = command('plugins', 'list the pl
     }),
     command('new', 'create a plugin in this folder, with a passing test', {
       arguments: [
-        new Argument('<type>', 'its type').choices(['provider', 'automator']),
-        new Argument('<name>', 'its name in cluster files'),
+        new Argument('<type>', 'type of the plugin').choices(['provider', 'automator']),
+        new Argument('<name>', 'name of the plugin in cluster files'),
       ],
       options: [
         choice(
           '--language <language>',
-          'its language; shell only for automators',
+          'language of the plugin; shell only for automators',
           ['typescript', 'python', 'shell'],
           'typescript',
         ),

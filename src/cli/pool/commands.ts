@@ -82,7 +82,7 @@ export const poolCommands: readonly CommandDefinition[] = [
         'export <pool>',
         'stop a pool, and write its records for a move to another server or namespace',
         {
-          more: ': heddle pool export ci > ci.json',
+          example: 'heddle pool export ci > ci.json',
           options: [
             option('--cancel', 'resume the pool; only if its records were not restored anywhere'),
             yesOption,
@@ -99,10 +99,11 @@ export const poolCommands: readonly CommandDefinition[] = [
         json: ['pools'],
         load: async () => (await import('./show.js')).list,
       }),
-      command('labels <pool>', 'list its labels, their node counts, and the provider pools that serve them', {
-        json: ['pool'],
-        load: async () => (await import('./show.js')).labels,
-      }),
+      command(
+        'labels <pool>',
+        'list the labels of a pool, their node counts, and the provider pools that serve them',
+        { json: ['pool'], load: async () => (await import('./show.js')).labels },
+      ),
       command('nodes [pool]', 'list the nodes of all pools, or of one, with age and state', {
         options: filters('nodes', poolNodeStates),
         json: ['pool-nodes'],
@@ -145,7 +146,7 @@ export const poolCommands: readonly CommandDefinition[] = [
           load: async () => (await import('./nodes.js')).remove,
         },
       ),
-      command('erase <account>', 'delete the nodes of a provider account in all pools that are not in use', {
+      command('erase <account>', 'delete the unused nodes of a provider account in all pools', {
         options: [
           option('--in-use', 'also nodes that are in use or held'),
           option('--abandon', 'forget the nodes without deleting their machines'),
@@ -189,7 +190,7 @@ export const poolCommands: readonly CommandDefinition[] = [
         json: ['request-change'],
         load: async () => (await import('./request.js')).setPriority,
       }),
-      command('renew <pool> [ids...]', 'renew leases', {
+      command('renew <pool> [ids...]', 'renew the leases of requests', {
         options: [requester],
         json: ['request-change'],
         load: async () => (await import('./request.js')).renew,
@@ -200,7 +201,7 @@ export const poolCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./request.js')).cancel,
       }),
       command('run <pool> <command...>', 'run a command on the nodes of a request, which keeps them', {
-        more: ': heddle request run ci --id ID -- make test',
+        example: 'heddle request run ci --id ID -- make test',
         options: [
           option('--id <id>', 'the request'),
           option('--requester <name>', 'the only open request of this requester'),
@@ -209,7 +210,7 @@ export const poolCommands: readonly CommandDefinition[] = [
         json: ['run'],
         load: async () => (await import('./request-run.js')).runInRequest,
       }),
-      command('return <pool> [ids...]', 'return their nodes', {
+      command('return <pool> [ids...]', 'return the nodes of requests', {
         options: [requester],
         json: ['request-change'],
         load: async () => (await import('./request.js')).returnNodes,
@@ -217,7 +218,7 @@ export const poolCommands: readonly CommandDefinition[] = [
     ],
   }),
   command('run <label> <command...>', 'run a command on nodes of a pool, and return them', {
-    more: ': heddle run small --copy . -- make test',
+    example: 'heddle run small --copy . -- make test',
     options: [
       option('--pool <pool>', 'the pool (default: the only one with this label)'),
       option('--count <number>', 'number of nodes (default: 1)', {

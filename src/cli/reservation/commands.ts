@@ -22,25 +22,25 @@ export const reservationCommands: CommandDefinition = command(
           option('--user <user>', 'the user').makeOptionMandatory(),
           option(
             '--machine <machines>',
-            'these machines, separated by commas, or GROUP@N (default: any suitable)',
+            'these machines, separated by commas, or GROUP@N for N machines of a group (default: any suitable)',
             { parse: parseNames },
           ),
           option('--count <number>', 'number of machines', {
             parse: wholeNumber('It must be a whole number of at least 1.', 1, 9_999),
           }),
-          option('--group <group>', 'of this group'),
-          labelOption('with this label; may be repeated'),
-          option('--site <site>', 'of this site'),
-          option('--provider <account>', 'of this provider account'),
-          option('--system <type>', 'of this provisioning system, such as ipmi'),
+          option('--group <group>', 'machines of this group'),
+          labelOption('machines with this label; may be repeated'),
+          option('--site <site>', 'machines of this site'),
+          option('--provider <account>', 'machines of this provider account'),
+          option('--system <type>', 'machines of this provisioning system, such as ipmi'),
           option(
             '--can <actions>',
-            'with these abilities, separated by commas, such as POWER_RESET,CAPTURE',
+            'machines with these abilities, separated by commas, such as POWER_RESET,CAPTURE',
             { parse: parseNames },
           ),
           option(
             '--from <moment>',
-            'begin: 2026-07-01T09:00:00Z, or 2026-07-01 09:00 local time (default: now)',
+            'begin, such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in local time (default: now)',
           ),
           option('--to <moment>', 'end'),
           option('--for <duration>', 'length, such as 2h'),
@@ -51,23 +51,23 @@ export const reservationCommands: CommandDefinition = command(
       command('list', 'list reservations', {
         alias: 'ls',
         options: [
-          option('--all', 'include ended ones'),
-          option('--user <user>', 'of this user'),
-          option('--machine <machine>', 'of this machine'),
+          option('--all', 'also those that have ended'),
+          option('--user <user>', 'reservations of this user only'),
+          option('--machine <machine>', 'reservations of this machine only'),
         ],
         json: ['reservations'],
         load: async () => (await import('./show.js')).list,
       }),
-      command('show <reservation>', 'show its state and its events', {
+      command('show <reservation>', 'show the state and the events of a reservation', {
         json: ['reservation'],
         load: async () => (await import('./show.js')).show,
       }),
-      command('ready <reservation>', 'wait until its user may log in', {
+      command('ready <reservation>', 'wait until the user of a reservation may log in', {
         json: ['reservation'],
         load: async () => (await import('./show.js')).ready,
       }),
-      command('log-in <reservation>', 'show the login for its user', {
-        more: ': from then on its machines count as used',
+      command('log-in <reservation>', 'show the login for the user of a reservation', {
+        more: '; its machines then count as used',
         options: [
           option(
             '--key <file>',

@@ -42,7 +42,7 @@ export const systemCommands: readonly CommandDefinition[] = [
     load: async () => (await import('./leaks.js')).leaks,
   }),
   command('recover <workflow>', 'continue a workflow whose tasks fail', {
-    more: ': resets it to the end of its last good task; NAME is a cluster, or pool/NAME, machine/NAME, image/NAME',
+    more: ': reset it to the end of its last good task; WORKFLOW is a cluster, or pool/NAME, machine/NAME or image/NAME',
     json: ['recover'],
     load: async () => (await import('./recover.js')).recover,
   }),
