@@ -16,7 +16,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
-  const { command, variables = {}, absenceConfirmedAt: _confirmed, ...rest } = base;
+  const { command, variables = {}, absenceConfirmedAt: _confirmed, requestedAt, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   const used = spec === undefined ? undefined : usedVariables(spec.fields, variables);
@@ -41,6 +41,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
     ...(action === 'CREATE' || action === 'DELETE' ? earlierCreate(node, base.absenceConfirmedAt) : {}),
+    ...(step.discards === undefined || requestedAt === undefined ? {} : { discardedFor: requestedAt }),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: {
       name: placement?.provider ?? '',
@@ -138,7 +139,10 @@ export interface CarriedNode {
   taskBase(): TaskBase;
 }
 
-export type TaskBase = Pick<
+export type TaskBase = {
+  /** When the operation was requested, in ms since the epoch. */
+  readonly requestedAt?: number;
+} & Pick<
   TaskRequest,
   | 'clusterId'
   | 'clusterUid'

@@ -150,7 +150,10 @@ test('a worker that detaches leaves the script running, and the next one reports
   const run = runOn(node, pool, 'handover', script, { detach: detach.signal });
   await until('the script runs', running);
   detach.abort();
-  await expect(run).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('goes on') });
+  await expect(run).rejects.toMatchObject({
+    kind: 'Retryable',
+    message: expect.stringContaining('continues on its node'),
+  });
   await runOn(node, pool, 'other', { text: 'touch "$HOME/go"' });
   expect(await runOn(node, pool, 'handover', script)).toMatchObject({
     reason: 'exit',

@@ -82,7 +82,7 @@ describe('a cluster', () => {
     const refused = replies.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
     expect(refused.length).toBeGreaterThan(0);
     for (const why of refused)
-      expect(why).toMatch(/would keep \d+ bytes .* room for \d+; wait until .*resources/);
+      expect(why).toMatch(/would store \d+ bytes .*the limit is \d+; wait until .*resources/);
     await continueAsNew('cluster/queued');
     expect(await stack.client.status('queued')).toMatchObject({ name: 'queued' });
     await stack.client.delete('queued');
@@ -95,7 +95,7 @@ describe('a cluster', () => {
   it('refuses a spec that is too large with size, limit and remedy', async () => {
     const spec = { ...specOf('huge', 0), pad: 'x'.repeat(maxSpecBytes) } as ClusterSpec;
     await expect(stack.client.apply(spec)).rejects.toThrow(
-      /has \d+ bytes as JSON, and at most 204800 .*resource put/,
+      /has \d+ bytes as JSON; the limit is 204800; .*resource put/,
     );
   });
 });
@@ -118,7 +118,7 @@ describe('an entity that is filled to its limits', () => {
     await expect(handleOf(id).executeUpdate(requestUpdate, { args: [[demand]] })).rejects.toMatchObject({
       cause: {
         message: expect.stringMatching(
-          /^pool full would have \d+ bytes .* at most \d+ .*return nodes/,
+          /^pool full would have \d+ bytes as JSON; the limit is \d+; .*return nodes/,
         ) as string,
       },
     });
@@ -141,7 +141,7 @@ describe('an entity that is filled to its limits', () => {
     ).rejects.toMatchObject({
       cause: {
         message: expect.stringMatching(
-          /would have \d+ bytes .* at most \d+ .*heddle resource prune/,
+          /would have \d+ bytes as JSON; the limit is \d+; .*heddle resource prune/,
         ) as string,
       },
     });
@@ -250,6 +250,7 @@ describe('a cluster whose plan was not carried', () => {
       placements: plan.placements,
       plugins,
       positions: {},
+      requestedAt: 0,
       doneBefore: 0,
     };
     const instruction = {

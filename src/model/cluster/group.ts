@@ -4,7 +4,7 @@ import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
 import type { AdoptedMachine } from '../node/state.js';
-import type { OperationFailure } from './operation.js';
+import type { Discard, OperationFailure } from './operation.js';
 import type { LastTaken, Numbered } from './numbered.js';
 import type { NodeReference, OutputNodes } from './output-nodes.js';
 import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '../plan/plan.js';
@@ -173,7 +173,7 @@ export type Instruction =
   | { readonly do: 'exclude'; readonly nodeId: string }
   | { readonly do: 'abandon'; readonly nodeId: string; readonly by: string }
   | { readonly do: 'pause'; readonly paused: boolean }
-  | { readonly do: 'halt'; readonly how: 'stop' | 'cancel' | 'discard' }
+  | { readonly do: 'halt'; readonly how: 'stop' | 'cancel'; readonly discard?: Discard }
   | { readonly do: 'end' };
 
 export interface Instructions extends Numbered {

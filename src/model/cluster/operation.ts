@@ -70,6 +70,29 @@ export interface Operation {
   readonly unchanged?: true;
 }
 
+/** What is deleted if an operation is cancelled: machines that it created and that were never confirmed. */
+export interface Discard {
+  readonly operation: string;
+  /** In ms since the epoch. */
+  readonly requestedAt: number;
+  /** Ids of the nodes that the operation brings up; absent: all. */
+  readonly nodes?: readonly string[];
+}
+
+/** Undefined if the operation brings no nodes up. */
+export function discardOf({ id, intent, requestedAt }: Operation): Discard | undefined {
+  const discard = { operation: id, requestedAt: Date.parse(requestedAt) };
+  switch (intent.kind) {
+    case 'apply':
+    case 'replace':
+      return { ...discard, ...(intent.nodes === undefined ? {} : { nodes: intent.nodes }) };
+    case 'rollback':
+      return discard;
+    default:
+      return undefined;
+  }
+}
+
 export interface MissingNodes {
   readonly count: number;
   /** The first of them. */

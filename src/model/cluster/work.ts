@@ -23,6 +23,8 @@ export interface Work extends RemovalPolicy {
   readonly plugins?: PluginPins;
   /** When it is all done, the operation is planned once more: there is a second part. */
   readonly again?: true;
+  /** When the operation was requested, in ms since the epoch. */
+  readonly requestedAt: number;
   /** Tasks that the operation had done when this was planned. */
   readonly doneBefore: number;
   /** Steps of its chain that each node has behind it; absent: none. */

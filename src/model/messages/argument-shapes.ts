@@ -146,7 +146,10 @@ export function instruction(): Shape {
       exclude: { nodeId: id() },
       abandon: { nodeId: id(), by: text(500) },
       pause: { paused: flag },
-      halt: { how: oneOf('stop', 'cancel', 'discard') },
+      halt: {
+        how: oneOf('stop', 'cancel'),
+        discard: optional(outline({ operation: id(), requestedAt: count(), nodes: optional(names) })),
+      },
       end: {},
     },
     outline,

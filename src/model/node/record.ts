@@ -99,9 +99,7 @@ export function recordNothingMade(
  */
 export function recordRetry({ failure, ...node }: NodeState, at: number | undefined): NodeState {
   const isAsked =
-    node.createBegun === true &&
-    failure?.kind === unknownOutcome &&
-    (failure.action === 'CREATE' || failure.action === 'DELETE');
+    failure?.kind === unknownOutcome && (failure.action === 'CREATE' || failure.action === 'DELETE');
   // An earlier one is a recorded message that a caller of the server has sent again.
   return isAsked && at !== undefined && at >= Date.parse(failure.at)
     ? { ...node, absenceConfirmedAt: at }

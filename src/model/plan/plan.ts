@@ -91,6 +91,8 @@ export interface Step {
   readonly repeats?: true;
   /** Timeout, in ms. Default: that of its action. */
   readonly withinMs?: number;
+  /** DELETE that no person asked for, of a machine that was never confirmed. */
+  readonly discards?: true;
   /** Wait after it, in ms, before it counts as done. */
   readonly settleMs?: number;
 }

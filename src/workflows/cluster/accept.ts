@@ -56,7 +56,13 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
   const intent: Intent = { kind: 'apply', width, nodes, services };
   return reply(
     memory,
-    queueOperation(memory, { intent, by: request.by, spec: request.spec, waits: request.queue === true }),
+    queueOperation(memory, {
+      intent,
+      by: request.by,
+      at: sealedAt(),
+      spec: request.spec,
+      waits: request.queue === true,
+    }),
   );
 }
 
@@ -115,9 +121,8 @@ export function acceptOperate(memory: Memory, { intent, by, queue = false }: Ope
   const { operation } = memory.state;
   if (intent.kind === 'replace' && operation?.state === 'held' && !queue)
     return replaceInHeld(memory, operation, intent.nodes);
-  if (intent.kind !== 'rollback') return reply(memory, queueOperation(memory, { intent, by, waits: queue }));
-  const spec = specBefore(memory.state);
-  return reply(memory, queueOperation(memory, { intent, by, waits: queue, spec }));
+  const spec = intent.kind === 'rollback' ? specBefore(memory.state) : undefined;
+  return reply(memory, queueOperation(memory, { intent, by, at: sealedAt(), waits: queue, spec }));
 }
 
 /** A held operation keeps its place: its nodes get new machines, and it continues. */
@@ -147,7 +152,7 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
   // The holder of a node finds its machine gone.
   const { lease: _lease, ...state } = memory.state;
   memory.state = { ...state, queue: [] };
-  return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by }));
+  return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by, at: sealedAt() }));
 }
 
 export function refuseRetry(memory: Memory): string | undefined {
@@ -282,6 +287,8 @@ function planAgain(memory: Memory): void {
 export interface Queueing {
   readonly intent: Intent;
   readonly by: string;
+  /** When a client requested it, in ms since the epoch, also if the server delivers the request again after a reset. */
+  readonly at?: number;
   readonly spec?: unknown;
   /** Let the operations before it end first, a held one too. */
   readonly waits?: boolean;
@@ -293,12 +300,12 @@ export interface Queueing {
 
 export function queueOperation(
   memory: Memory,
-  { intent, by, spec, waits = false, first = false, followsOutput }: Queueing,
+  { intent, by, at, spec, waits = false, first = false, followsOutput }: Queueing,
 ): string {
   const { counters, queue } = memory.state;
   const id = String(counters.operation + 1);
   const operation: Operation = {
-    ...newOperation(id, { intent, by }),
+    ...newOperation(id, { intent, by, at }),
     ...(followsOutput === undefined ? {} : { followsOutput }),
   };
   const queued = { operation, spec, ...(waits ? { waits } : {}) };
@@ -311,7 +318,10 @@ export function queueOperation(
   return id;
 }
 
-export function newOperation(id: string, { intent, by }: Pick<Queueing, 'intent' | 'by'>): Operation {
+export function newOperation(
+  id: string,
+  { intent, by, at }: Pick<Queueing, 'intent' | 'by' | 'at'>,
+): Operation {
   return {
     id,
     kind: intent.kind,
@@ -319,7 +329,7 @@ export function newOperation(id: string, { intent, by }: Pick<Queueing, 'intent'
     what: describeIntent(intent),
     by,
     state: 'queued',
-    requestedAt: now(),
+    requestedAt: at === undefined ? now() : new Date(at).toISOString(),
     tasks: { total: 0, done: 0, failed: 0 },
   };
 }

@@ -56,6 +56,7 @@ type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
 /** What is the same for all groups of one plan. */
 interface Assignment {
   readonly operation: string;
+  readonly requestedAt: number;
   readonly nodenums: Readonly<Record<string, number>>;
   readonly adopted: PreviousRun['adopted'];
   /** What the operation names for removal now. */
@@ -66,13 +67,14 @@ function instructGroup(
   memory: Memory,
   plan: PlanWithPins,
   id: string,
-  { operation, nodenums, adopted, removals }: Assignment,
+  { operation, requestedAt, nodenums, adopted, removals }: Assignment,
 ): void {
   const members = memory.state.groups[id]?.members ?? {};
   const kinds = rowsWith(plan.kinds, (group, index) => isMember(members, group, index));
   const work: Work = {
     ...removalPolicy(memory.state),
     operation,
+    requestedAt,
     kinds,
     placements: Object.fromEntries(
       Object.entries(plan.placements).filter(([name]) => kinds.some(({ group }) => group === name)),

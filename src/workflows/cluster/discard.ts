@@ -1,3 +1,4 @@
+import type { Discard } from '../../model/cluster/operation.js';
 import type { Work } from '../../model/cluster/work.js';
 import type { NodeState } from '../../model/node/state.js';
 import { runKey } from '../run-node.js';
@@ -11,17 +12,20 @@ import { conditionOf } from '../inbox.js';
  */
 export async function discardIncomplete(
   executor: Executor,
-  operation: string,
+  { operation, requestedAt, nodes }: Discard,
   isPreempted: () => boolean,
 ): Promise<void> {
   const { memory } = executor;
+  const isInScope = (nodeId: string): boolean => nodes?.includes(nodeId) !== false;
   for (const { nodeId, facts } of Object.values(memory.state.nodes)) {
-    if (facts.machine === undefined) dropNode(memory, nodeId);
+    if (facts.machine === undefined && isInScope(nodeId)) dropNode(memory, nodeId);
   }
-  const halfMade = Object.values(memory.state.nodes).filter(isHalfMade);
+  const halfMade = Object.values(memory.state.nodes).filter(
+    (node) => isHalfMade(node) && isInScope(node.nodeId),
+  );
   changeNodes(memory, (node) => {
     const { failure, excluded, ...rest } = node;
-    if (isHalfMade(node)) return rest;
+    if (halfMade.includes(node)) return rest;
     return failure?.action === 'DELETE' ? node : { ...rest, ...(excluded === true ? { excluded } : {}) };
   });
   if (halfMade.length === 0) return;
@@ -29,6 +33,7 @@ export async function discardIncomplete(
   executor.tasks({ total: halfMade.length });
   const work: Work = {
     operation,
+    requestedAt,
     placements: {},
     positions: {},
     doneBefore: 0,
@@ -39,7 +44,7 @@ export async function discardIncomplete(
         purpose: 'remove',
         nodes: [[index, index]],
         services: [],
-        chain: [{ action: 'DELETE' }],
+        chain: [{ action: 'DELETE', discards: true }],
       };
     }),
   };

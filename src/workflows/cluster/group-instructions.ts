@@ -36,9 +36,9 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
       memory.state = { ...memory.state, paused: instruction.paused };
       return undefined;
     case 'halt':
-      return halt(memory, instruction.how);
+      return halt(memory, instruction);
     case 'end':
-      await halt(memory, 'cancel');
+      await halt(memory, { how: 'cancel' });
       memory.ended = true;
   }
 }
@@ -155,7 +155,10 @@ function exclude(memory: GroupMemory, nodeId: string): void {
   groupExecutor(memory).announced(services);
 }
 
-async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Promise<void> {
+async function halt(
+  memory: GroupMemory,
+  { how, discard }: Pick<InstructionTo<'halt'>, 'how' | 'discard'>,
+): Promise<void> {
   const { run } = memory;
   const executor = groupExecutor(memory);
   run?.stop();
@@ -168,10 +171,9 @@ async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Pr
     await condition(() => run.over() || isToHalt(memory));
     if (!run.over()) return;
   }
-  const { operation } = memory.state;
   delete memory.run;
   memory.state = { ...memory.state, paused: false };
-  if (how === 'discard') await discardIncomplete(executor, operation, () => isToHalt(memory));
+  if (discard !== undefined) await discardIncomplete(executor, discard, () => isToHalt(memory));
   tidy(memory);
   const { work: _work, command: _command, ...state } = memory.state;
   memory.state = state;

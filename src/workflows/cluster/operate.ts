@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
 import type { PackedPlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
-import { describeIntent } from '../../model/cluster/operation.js';
+import { describeIntent, discardOf } from '../../model/cluster/operation.js';
 import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import { cutText } from '../../model/carried.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
@@ -199,7 +199,8 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       ...importsFor(memory.state, retired, imports),
     };
   }
-  const operation = memory.state.operation?.id ?? '0';
+  const { id: operation = '0', requestedAt: asked = '' } = memory.state.operation ?? {};
+  const requestedAt = Date.parse(asked);
   const removals = memory.state.planned === true ? [] : removalsOf(plan);
   memory.state = {
     ...memory.state,
@@ -213,7 +214,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       ...(widths === undefined ? {} : { widths }),
     },
   };
-  const inline = assignGroups(memory, plan, { operation, adopted, removals });
+  const inline = assignGroups(memory, plan, { operation, requestedAt, adopted, removals });
   const services = servicesOfGroups(plan);
   applyPlan(memory, {
     cluster: memory.state.name,
@@ -232,6 +233,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       kinds: inline,
       placements,
       positions: {},
+      requestedAt,
       doneBefore: memory.state.operation?.tasks.done ?? 0,
       plugins,
       ...(later.length === 0 ? {} : { again: true }),
@@ -300,18 +302,14 @@ async function replaceLost(memory: Memory): Promise<OperationEnd> {
 
 /** Ends the operation early. A CREATE is waited for without limit: its machine must be known. */
 async function halt(memory: Memory, run?: Run): Promise<OperationEnd> {
-  const { to = 'cancel' } = memory.halt ?? {};
-  instructAll(memory, { do: 'halt', how: to === 'cancel' ? 'discard' : 'cancel' });
+  const { operation } = memory.state;
+  const discard = operation === undefined || memory.halt?.to === 'delete' ? undefined : discardOf(operation);
+  instructAll(memory, { do: 'halt', how: 'cancel', ...(discard === undefined ? {} : { discard }) });
   if (run !== undefined) await cancelRun(run);
   endWork(memory);
   changeOperation(memory, { paused: undefined });
-  const { operation } = memory.state;
-  if (to === 'cancel')
-    await discardIncomplete(
-      clusterExecutor(memory),
-      operation?.id ?? '0',
-      () => memory.halt?.to === 'delete',
-    );
+  if (discard !== undefined)
+    await discardIncomplete(clusterExecutor(memory), discard, () => memory.halt?.to === 'delete');
   await condition(() => groupsOver(memory));
   endEmptyGroups(memory);
   return 'halted';

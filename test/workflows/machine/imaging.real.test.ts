@@ -187,7 +187,7 @@ describe.skipIf(noEmulators !== undefined)(
           failure: {
             action: 'LOAD',
             kind: 'ImageUnusable',
-            message: expect.stringContaining('no image brief@1'),
+            message: expect.stringContaining('image brief@1 does not exist'),
           },
         });
         expect(machine.state).toBe('available');

@@ -180,7 +180,7 @@ describe.skipIf(noEmulators !== undefined)(
         const shown = (await run('machine', 'show', name)).stdout.replaceAll(/\s+/g, ' ');
         expect(shown).toContain(`heddle machine confirm-ended ${name} --host elsewhere`);
         // The machine itself may write, too.
-        expect(shown.includes('is off, say so')).toBe('rescue' in more);
+        expect(shown.includes('is off, confirm it')).toBe('rescue' in more);
         const confirmed = await run(
           'machine',
           'confirm-ended',

@@ -129,7 +129,7 @@ describe.skipIf(noPostgres !== undefined)(
       });
       expect(await begun('capture', 'shop')).toBe(1);
       await expect(stack.client.machines.operate('shop', { kind: 'power', verb: 'off' })).rejects.toThrow(
-        /cannot do POWER_OFF/,
+        /does not support POWER_OFF/,
       );
     });
 

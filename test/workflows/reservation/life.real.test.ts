@@ -50,7 +50,7 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     });
     await expect(
       machines.operate(name, { kind: 'load', image: { name: 'host', revision: '1' } }),
-    ).rejects.toThrow(/reserved for ada until .*heddle reservation show r1/);
+    ).rejects.toThrow(/reserved for ada until .*reservation r1/);
     await expect(machines.operate(name, { kind: 'remove' })).rejects.toThrow(/reserved for ada/);
     const [opened] = await reservations.logIn(id, { everyMs: 100 });
     expect(opened?.access.login).toEqual({ user: 'hd-ada', password: expect.any(String) as string });
