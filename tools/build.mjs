@@ -4,6 +4,7 @@ import { cp, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/pro
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { isMain, root, runMain, say } from './environment.mjs';
+import { writeFieldTypes } from './field-types.mjs';
 import { hashFiles } from './hash.mjs';
 import { withLock } from './lock.mjs';
 
@@ -13,14 +14,16 @@ const compiled = /\.(?:js|js\.map|d\.ts)$/;
 const bundle = join(dist, 'workflow-bundle.js');
 
 /**
- * Builds dist/, schemas/ and docs/command-reference.md from src/. Only what changed is done again. Throws with the compiler's words when
- * types are wrong, though everything that could be written has been written by then.
+ * Builds dist/, schemas/, docs/command-reference.md and the types of the plugins' fields from src/. Only what changed
+ * is done again. Throws with the compiler's words when types are wrong, though everything that could be written has
+ * been written by then.
  * @param {{ force?: boolean }} [options]
  */
 export function build({ force = false } = {}) {
   return withLock(join(root, 'node_modules', '.heddle-build.lock'), {
     waiting: () => say('waiting for another build of this folder'),
     work: async () => {
+      writeFieldTypes();
       const state = await sourceState();
       if (!force && existsSync(bundle) && (await readState()) === state) return;
       if (force) await rm(dist, { recursive: true, force: true });

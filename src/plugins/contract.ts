@@ -115,19 +115,20 @@ export interface Machine {
   readonly created?: JsonObject;
 }
 
-/** The context of an attempt, as members. */
-abstract class Plugin {
+/** The context of an attempt, as members. `Fields` is the type of the fields that the descriptor declares. */
+abstract class Plugin<Fields extends object = JsonObject> {
   readonly task: Task;
   readonly log: PluginLog;
   readonly signal: AbortSignal;
-  readonly fields: JsonObject;
+  readonly fields: Fields;
   readonly #client: PluginContext['client'];
 
   constructor(context: PluginContext) {
     this.task = context.task;
     this.log = context.log;
     this.signal = context.signal;
-    this.fields = context.fields;
+    // The engine has checked them.
+    this.fields = context.fields as unknown as Fields;
     this.#client = context.client;
   }
 
@@ -147,7 +148,7 @@ const unrecorded: CreateRecord = { read: () => Promise.resolve({}), write: () =>
  * A provider creates, confirms and deletes machines. Three methods are required; abilities such as `list`,
  * `find` and `quota` are optional. Every call may happen twice and may be interrupted at any point.
  */
-export abstract class Provider extends Plugin {
+export abstract class Provider<Fields extends object = JsonObject> extends Plugin<Fields> {
   readonly calls: Calls;
   /** The record of what attempts of CREATE have made; `takeSteps` reads and writes it. */
   readonly record: CreateRecord;

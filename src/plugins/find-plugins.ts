@@ -1,15 +1,17 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
 import {
   checkDescriptor,
   checkKeysOfType,
   descriptorSchema,
   descriptorsOfSeed,
+  fieldsSchema,
   fillDescriptor,
   isSeedForm,
   seedDescriptorSchema,
   type Descriptor,
+  type FieldDeclarations,
   type PluginType,
 } from '../schema/descriptor.js';
 import { checkDefaults } from '../schema/fields.js';
@@ -77,7 +79,7 @@ export function findPlugins(roots: readonly string[], builtIn?: string): FoundPl
         if (name.startsWith('.') || !isFolder(folder)) continue;
         const untrusted = root === builtIn ? [] : checkTreeTrust(folder);
         problems.push(...untrusted);
-        if (untrusted.length === 0) readPluginFolder({ root, folder, type }, found, problems);
+        if (untrusted.length === 0) readPluginFolder({ root, folder, type, builtIn }, found, problems);
       }
     }
   }
@@ -89,12 +91,22 @@ const notDescriptors: ReadonlySet<string> = new Set(['package.json', 'package-lo
 const limits = { bytes: 256 * 1024, depth: 32 };
 
 function readPluginFolder(
-  { root, folder, type }: { readonly root: string; readonly folder: string; readonly type: PluginType },
+  {
+    root,
+    folder,
+    type,
+    builtIn,
+  }: {
+    readonly root: string;
+    readonly folder: string;
+    readonly type: PluginType;
+    readonly builtIn: string | undefined;
+  },
   found: FoundPlugin[],
   problems: Problem[],
 ): void {
   const files = readdirSync(folder)
-    .filter((name) => name.endsWith('.json') && !notDescriptors.has(name))
+    .filter((name) => name.endsWith('.json') && !name.endsWith('.fields.json') && !notDescriptors.has(name))
     .toSorted();
   if (files.length === 0)
     problems.push(
@@ -106,7 +118,7 @@ function readPluginFolder(
     () => digestFolder(folder),
   );
   for (const name of files) {
-    const { descriptors, faults, place } = readDescriptors(join(folder, name), type);
+    const { descriptors, faults, place } = readDescriptors(join(folder, name), type, root === builtIn);
     problems.push(...faults);
     for (const descriptor of descriptors) {
       problems.push(...placeProblems(checkResources(folder, descriptor), place));
@@ -147,7 +159,7 @@ interface DescriptorReading {
   readonly place: (path: Path) => Place;
 }
 
-function readDescriptors(file: string, type: PluginType): DescriptorReading {
+function readDescriptors(file: string, type: PluginType, isBuiltIn: boolean): DescriptorReading {
   const top = { file, line: 1, column: 1 };
   const fail = (faults: readonly Problem[]): DescriptorReading => ({
     descriptors: [],
@@ -169,7 +181,11 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
   }
   const parsed = descriptorSchema.safeParse(value);
   if (!parsed.success) return failSchema(descriptorSchema, parsed.error);
-  const descriptor = fillDescriptor(parsed.data);
+  const { include } = parsed.data;
+  const included = include === undefined ? undefined : readIncluded(dirname(file), include, isBuiltIn);
+  if (included?.ok === false)
+    return fail(included.faults.map((fault) => ({ place: place(['include']), ...fault })));
+  const descriptor = fillDescriptor(parsed.data, included?.fields);
   const wrongType = errorAt(
     ['type'],
     `is ${descriptor.type}, but the plugin is under ${typeFolders[type]}`,
@@ -193,6 +209,33 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
     faults: placeProblems(faults, place),
     place,
   };
+}
+
+/** The fields that a descriptor includes. Only built-in plugins share a file outside their folders. */
+function readIncluded(
+  folder: string,
+  include: string,
+  isBuiltIn: boolean,
+):
+  | { readonly ok: true; readonly fields: FieldDeclarations }
+  | { readonly ok: false; readonly faults: readonly Problem[] } {
+  const file = join(folder, include);
+  const fail = (wrong: string) => ({ ok: false as const, faults: [errorAt(['include'], wrong)] });
+  if (!existsSync(file)) return fail(`${include} does not exist in ${folder}`);
+  try {
+    if (!isBuiltIn) resolveInside(folder, include);
+  } catch (error) {
+    if (error instanceof FileFault) return fail(error.message);
+    throw error;
+  }
+  const read = readTextFile(file, limits.bytes);
+  if (!read.ok) return fail(`cannot read ${include}: ${read.wrong}`);
+  const source = readYaml(read.text, file, limits);
+  if (!source.ok) return { ok: false, faults: source.problems };
+  const parsed = fieldsSchema.safeParse(source.value);
+  if (parsed.success) return { ok: true, fields: parsed.data };
+  const problems = problemsFromZod(fieldsSchema, parsed.error, source.value);
+  return { ok: false, faults: placeProblems(problems, source.locate) };
 }
 
 /** Resources with a path are part of the plugin; users add the others to the store. */

@@ -1,10 +1,14 @@
 import { pathToFileURL } from 'node:url';
 import { clientFault } from './clients.js';
 import { abilities } from './abilities.js';
+import type { Descriptor } from '../schema/descriptor.js';
 import type { FoundPlugin } from './find-plugins.js';
 
 export interface LoadedClass<Context, Instance> {
-  readonly Class: new (context: Context) => Instance;
+  readonly Class: (new (context: Context) => Instance) & {
+    /** Of built-in plugins: `rules` of the descriptor. */
+    readonly checkFields?: Descriptor['rules'];
+  };
   /** Names of the methods of its objects, inherited ones included. */
   readonly methods: readonly string[];
 }

@@ -48,6 +48,7 @@ export interface Loaded<Context, Instance> extends Pick<
   'abilities' | 'create' | 'reserve'
 > {
   readonly close: () => Promise<void>;
+  readonly rules?: Descriptor['rules'];
 }
 
 export type RegisteredProvider = RegisteredPlugin<ProviderContext, ProviderWithAbilities>;

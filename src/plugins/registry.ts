@@ -98,12 +98,16 @@ export async function loadRegistry({
       try {
         const isBuiltIn = root === builtInRoot;
         if (!isBuiltIn && copyTo !== undefined) running = copyPlugin(plugin, copyTo);
-        const { close: closePlugin, ...loaded } = await (isBuiltIn && descriptor.command === undefined
+        const {
+          close: closePlugin,
+          rules,
+          ...loaded
+        } = await (isBuiltIn && descriptor.command === undefined
           ? loadInProcess<Context, Instance>(plugin, log)
           : loadProgram(running, sandbox, options));
         closers.push(closePlugin);
         faults.push(...checkAbilities(descriptor, loaded.abilities).map((fault) => ({ ...fault, place })));
-        registered.push({ descriptor, digest, folder, ...loaded });
+        registered.push({ descriptor: { ...descriptor, rules }, digest, folder, ...loaded });
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         // The file to correct is the plugin's own, not its copy.
@@ -151,6 +155,7 @@ async function loadInProcess<Context extends PluginContext, Instance>(
   return {
     abilities: abilitiesOf(found, methods),
     create: (context) => new Class({ ...context, client: clients.openerOf(context) }),
+    rules: Class.checkFields?.bind(Class),
     close: () => clients.close(),
   };
 }

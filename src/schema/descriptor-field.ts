@@ -20,10 +20,67 @@ const boundSchema = z.union([z.number(), z.string()], {
   error: 'must be a number or a duration such as "30s"',
 });
 
+/** Types of the values in a list or map. */
+const itemTypes = [
+  'string',
+  'text',
+  'url',
+  'number',
+  'integer',
+  'boolean',
+  'select',
+  'scalar',
+  'list',
+] as const;
+
 const conditionSchema = z.union(
   [z.literal('given'), z.array(z.union([z.string(), z.number(), z.boolean()])).min(1)],
   { error: 'must be a list of values, or given' },
 );
+
+/** Keys that limit the values of a field, and of the entries of a list or map. */
+const limitSchemas = {
+  options: z
+    .array(z.string())
+    .min(1)
+    .exactOptional()
+    .meta({ title: 'Options', description: 'The values of a select.' }),
+  pattern: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .exactOptional()
+    .meta({
+      title: 'Pattern',
+      description: 'For string, text and url: the regular expression (RE2) that the whole value must match.',
+    }),
+  min: boundSchema
+    .exactOptional()
+    .meta({
+      title: 'Minimum',
+      description:
+        'The minimum value of a number, integer or duration, the fewest characters of a string, text or url, or the fewest entries of a list or map.',
+    }),
+  max: boundSchema
+    .exactOptional()
+    .meta({
+      title: 'Maximum',
+      description:
+        'The maximum value of a number, integer or duration, the most characters of a string, text or url, or the most entries of a list or map.',
+    }),
+};
+
+const itemSchema = z
+  .strictObject({
+    type: z
+      .enum(itemTypes)
+      .meta({
+        title: 'Type',
+        description: `One of ${itemTypes.join(', ')}. scalar: text, a number, or true or false; list: a list of text.`,
+      }),
+    ...limitSchemas,
+  })
+  .meta({ title: 'Items', description: 'For list and map: what each entry must be. Default: any value.' });
 
 /** A field as a descriptor declares it. */
 export const fieldSchema = z
@@ -34,32 +91,13 @@ export const fieldSchema = z
       .string()
       .exactOptional()
       .meta({ title: 'Description', description: 'Purpose of the field, in one sentence.' }),
-    options: z
-      .array(z.string())
-      .min(1)
-      .exactOptional()
-      .meta({ title: 'Options', description: 'The values of a select.' }),
+    ...limitSchemas,
+    items: itemSchema.exactOptional(),
     keys: z
       .string()
       .refine(isPattern, { error: 'is not a valid regular expression' })
       .exactOptional()
       .meta({ title: 'Keys', description: 'For map: the regular expression that keys must match.' }),
-    pattern: z
-      .string()
-      .min(1)
-      .max(1_000)
-      .exactOptional()
-      .meta({
-        title: 'Pattern',
-        description:
-          'For string, text and url: the regular expression (RE2) that the whole value must match.',
-      }),
-    min: boundSchema
-      .exactOptional()
-      .meta({ title: 'Minimum', description: 'For number, integer and duration: the minimum value.' }),
-    max: boundSchema
-      .exactOptional()
-      .meta({ title: 'Maximum', description: 'For number, integer and duration: the maximum value.' }),
     requiredWhen: z
       .record(z.string(), conditionSchema)
       .refine((conditions) => Object.keys(conditions).length > 0, { error: 'must name at least one field' })
@@ -143,5 +181,6 @@ function isPattern(text: string): boolean {
 }
 
 export type FieldType = (typeof fieldTypes)[number];
+export type ItemDeclaration = z.output<typeof itemSchema>;
 export type FieldDeclaration = z.output<typeof fieldSchema>;
 export type FieldScope = 'admin' | 'user';

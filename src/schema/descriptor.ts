@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Json } from '../model/json.js';
+import type { FieldFault } from '../model/field-fault.js';
+import type { Json, JsonObject } from '../model/json.js';
 import { pluginNameSchema } from './names.js';
 import { errorAt, type Problem } from './problem.js';
 import { checkProgram, programSchemas, type PluginLimits } from './descriptor-program.js';
@@ -25,7 +26,8 @@ const alternativesSchema = (whose: string) =>
       description: `Sets of ${whose} fields. All fields of at least one set are required.`,
     });
 
-const fieldsSchema = z
+/** The fields of a descriptor, also in the file that it includes. */
+export const fieldsSchema = z
   .strictObject({
     admin: fieldMapSchema
       .prefault({})
@@ -159,6 +161,15 @@ export const descriptorSchema = z
       .array(z.string())
       .exactOptional()
       .meta({ title: 'Capabilities', description: 'Capabilities of the plugin, for users.' }),
+    include: z
+      .string()
+      .regex(/\.fields\.json$/, { error: 'must be a file NAME.fields.json' })
+      .exactOptional()
+      .meta({
+        title: 'Include',
+        description:
+          "File NAME.fields.json in the plugin's folder, relative to this file, with fields that several plugins share. `fields` adds to them, and replaces those of the same name.",
+      }),
     fields: fieldsSchema.prefault({}),
   })
   .meta({ title: 'Heddle plugin', description: 'The descriptor of a plugin, with its fields.' });
@@ -202,6 +213,11 @@ export interface Descriptor {
   readonly resources?: Readonly<Record<string, DeclaredResource>>;
   /** Absent if the plugin declares none (the seed's form): any field is then passed on unchecked. */
   readonly fields?: FieldDeclarations;
+  /**
+   * Rules that the declarations cannot express, in the code of a built-in plugin. Values of the administrator may be
+   * references, and those of users may be absent.
+   */
+  readonly rules?: (fields: JsonObject) => readonly FieldFault[];
 }
 
 /** Checks fields against each other, which the schema cannot express. */
@@ -248,16 +264,6 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
 
 function checkDeclaration(path: readonly string[], field: FieldDeclaration): readonly Problem[] {
   const problems: Problem[] = [];
-  if ((field.type === 'select') !== (field.options !== undefined)) {
-    problems.push(
-      errorAt(
-        path,
-        field.type === 'select'
-          ? 'is of type select, which requires options'
-          : 'has options, which require type select',
-      ),
-    );
-  }
   if (field.keys !== undefined && field.type !== 'map')
     problems.push(errorAt(path, 'has keys, which require type map'));
   if (field.codeKeys !== undefined && (field.type !== 'map' || field.content !== 'data'))
@@ -291,11 +297,22 @@ export function checkDescriptor(descriptor: Descriptor): readonly Problem[] {
   ];
 }
 
-export function fillDescriptor({
-  $schema: _schema,
-  ...written
-}: z.output<typeof descriptorSchema>): Descriptor {
-  return { ...providerDefaults, ...written };
+export function fillDescriptor(
+  { $schema: _schema, include: _include, fields, ...written }: z.output<typeof descriptorSchema>,
+  included?: FieldDeclarations,
+): Descriptor {
+  return { ...providerDefaults, ...written, fields: mergeFields(included, fields) };
+}
+
+function mergeFields(included: FieldDeclarations | undefined, own: FieldDeclarations): FieldDeclarations {
+  if (included === undefined) return own;
+  const requiredOf = (scope: FieldScope): FieldDeclarations['required']['admin'] =>
+    own.required[scope].length > 0 ? own.required[scope] : included.required[scope];
+  return {
+    admin: { ...included.admin, ...own.admin },
+    user: { ...included.user, ...own.user },
+    required: { admin: requiredOf('admin'), user: requiredOf('user') },
+  };
 }
 
 /**

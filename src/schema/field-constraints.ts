@@ -1,14 +1,15 @@
 import { RE2JS } from 're2js';
-import type { Json, JsonObject } from '../model/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { parseDuration } from '../model/duration.js';
-import type { FieldDeclaration, FieldScope } from './descriptor-field.js';
+import type { FieldDeclaration, FieldScope, ItemDeclaration } from './descriptor-field.js';
 import { errorAt, quoteValue, type Path, type Problem } from './problem.js';
 
 type Fields = Readonly<Record<string, FieldDeclaration>>;
 type Bound = NonNullable<FieldDeclaration['min']>;
+type Limits = Pick<FieldDeclaration | ItemDeclaration, 'type' | 'options' | 'pattern' | 'min' | 'max'>;
 
 /**
- * Reports values that violate `pattern`, `min` or `max`; skips references.
+ * Reports values that violate `pattern`, `min` or `max`, also in lists and maps; skips references.
  * @param quoted whether messages may contain values that the descriptor does not declare secret.
  */
 export function checkConstraints(
@@ -19,28 +20,76 @@ export function checkConstraints(
 ): readonly Problem[] {
   return Object.entries(fields).flatMap(([key, field]) => {
     const value = values[key];
-    const rule = value === undefined ? undefined : brokenRule(field, value);
-    if (rule === undefined) return [];
-    const shown = field.secret === true ? '(a secret)' : quoted ? quoteValue(value) : 'its value';
-    return [errorAt([...path, key], `${shown} ${rule}`, field.description)];
+    if (value === undefined) return [];
+    return brokenRules(field, value).map(({ at, broken, rule }) => {
+      const shown = field.secret === true ? '(a secret)' : quoted ? quoteValue(broken) : 'its value';
+      return errorAt([...path, key, ...at], `${shown} ${rule}`, field.description);
+    });
   });
 }
 
-function brokenRule(field: FieldDeclaration, value: Json): string | undefined {
-  const { pattern, min, max } = field;
-  if (pattern !== undefined && typeof value === 'string' && !matchesPattern(pattern, value))
-    return `does not match ${pattern}`;
-  const amount = amountOf(field, value);
-  if (amount === undefined) return undefined;
-  if (min !== undefined && amount < (amountOf(field, min) ?? -Infinity)) return `is less than ${min}`;
-  return max !== undefined && amount > (amountOf(field, max) ?? Infinity) ? `is more than ${max}` : undefined;
+interface BrokenRule {
+  readonly at: Path;
+  readonly broken: Json;
+  readonly rule: string;
 }
 
-/** A number, or a duration in ms. */
-function amountOf({ type }: FieldDeclaration, value: Json): number | undefined {
+function brokenRules({ items, ...field }: FieldDeclaration, value: Json): readonly BrokenRule[] {
+  const rule = brokenRule(field, value);
+  if (rule !== undefined) return [{ at: [], broken: value, rule }];
+  if (items === undefined) return [];
+  return entriesOf(value).flatMap(([at, item]) => {
+    const wrong = brokenRule(items, item);
+    return wrong === undefined ? [] : [{ at: [at], broken: item, rule: wrong }];
+  });
+}
+
+function entriesOf(value: Json): readonly (readonly [string | number, Json])[] {
+  if (Array.isArray(value)) return value.map((item: Json, index) => [index, item]);
+  return isJsonObject(value) ? Object.entries(value).map(([key, item]) => [key, item ?? null]) : [];
+}
+
+function brokenRule(limits: Limits, value: Json): string | undefined {
+  const { type, pattern, min, max } = limits;
+  if (pattern !== undefined && typeof value === 'string' && !matchesPattern(pattern, value))
+    return `does not match ${pattern}`;
+  const amount = amountOf(limits, value);
+  if (amount === undefined) return undefined;
+  const unit = unitOf(type);
+  if (min !== undefined && amount < (boundOf(type, min) ?? -Infinity))
+    return unit === undefined
+      ? `is less than ${min}`
+      : amount === 0
+        ? 'is empty'
+        : `has fewer than ${min} ${unit}`;
+  if (max !== undefined && amount > (boundOf(type, max) ?? Infinity))
+    return unit === undefined ? `is more than ${max}` : `has more than ${max} ${unit}`;
+  return undefined;
+}
+
+/** What `min` and `max` limit: a number, a duration in ms, or a number of characters or entries. */
+function amountOf({ type }: Limits, value: Json): number | undefined {
+  switch (unitOf(type)) {
+    case 'characters':
+      return typeof value === 'string' ? Array.from(value).length : undefined;
+    case 'entries':
+      return Array.isArray(value) || (type === 'map' && isJsonObject(value))
+        ? Object.keys(value).length
+        : undefined;
+    default:
+      return boundOf(type, value);
+  }
+}
+
+function boundOf(type: Limits['type'], value: Json): number | undefined {
   if (type === 'duration')
     return typeof value === 'string' || typeof value === 'number' ? parseDuration(value) : undefined;
   return typeof value === 'number' ? value : undefined;
+}
+
+function unitOf(type: Limits['type']): 'characters' | 'entries' | undefined {
+  if (textTypes.includes(type)) return 'characters';
+  return type === 'list' || type === 'map' ? 'entries' : undefined;
 }
 
 /** Cache of recently used patterns, the latest at the end. Bounded, because cluster files contain patterns too. */
@@ -74,14 +123,25 @@ export function patternFault(pattern: string): string | undefined {
 }
 
 /** The constraints as keywords of JSON Schema, which cannot compare durations. */
-export function constraintKeywords({ type, pattern, min, max }: FieldDeclaration): Record<string, Bound> {
-  const isNumber = type === 'number' || type === 'integer';
+export function constraintKeywords({ type, pattern, min, max }: Limits): Record<string, Bound> {
+  const [least, most] = boundKeywords[type] ?? [];
   return {
     ...(pattern === undefined ? {} : { pattern: `^(?:${pattern})$` }),
-    ...(isNumber && min !== undefined ? { minimum: min } : {}),
-    ...(isNumber && max !== undefined ? { maximum: max } : {}),
+    ...(least !== undefined && min !== undefined ? { [least]: min } : {}),
+    ...(most !== undefined && max !== undefined ? { [most]: max } : {}),
   };
 }
+
+const lengths = ['minLength', 'maxLength'] as const;
+const boundKeywords: Readonly<Partial<Record<Limits['type'], readonly [string, string]>>> = {
+  number: ['minimum', 'maximum'],
+  integer: ['minimum', 'maximum'],
+  string: lengths,
+  text: lengths,
+  url: lengths,
+  list: ['minItems', 'maxItems'],
+  map: ['minProperties', 'maxProperties'],
+};
 
 /** `auth is password or key, and driver is given` */
 export function describeCondition(requiredWhen: NonNullable<FieldDeclaration['requiredWhen']>): string {
@@ -90,11 +150,14 @@ export function describeCondition(requiredWhen: NonNullable<FieldDeclaration['re
     .join(', and ');
 }
 
-/** `at least 1`, `at most 10`, `matching i-[0-9a-f]+` */
-export function describeConstraints({ pattern, min, max }: FieldDeclaration): readonly string[] {
+/** `at least 1`, `at most 10 entries`, `matching i-[0-9a-f]+` */
+export function describeConstraints({ type, pattern, min, max }: FieldDeclaration): readonly string[] {
+  const unit = unitOf(type);
+  const amount = (bound: Bound): string => (unit === undefined ? String(bound) : `${bound} ${unit}`);
   return [
-    ...(min === undefined ? [] : [`at least ${min}`]),
-    ...(max === undefined ? [] : [`at most ${max}`]),
+    // Whoever types nothing sets no value.
+    ...(min === undefined || (unit !== undefined && min === 1) ? [] : [`at least ${amount(min)}`]),
+    ...(max === undefined ? [] : [`at most ${amount(max)}`]),
     ...(pattern === undefined ? [] : [`matching ${pattern}`]),
   ];
 }
@@ -104,17 +167,44 @@ export function checkDeclaredConstraints(scope: FieldScope, fields: Fields): rea
   return Object.entries(fields).flatMap(([key, field]) => {
     const path = ['fields', scope, key];
     return [
-      ...checkPattern(path, field),
-      ...checkBounds(path, field),
+      ...checkLimits(path, field),
+      ...checkItems(path, field),
       ...checkDeclaredConditions(path, key, fields),
     ];
   });
 }
 
 const textTypes: readonly string[] = ['string', 'text', 'url'];
-const amountTypes: readonly string[] = ['number', 'integer', 'duration'];
+const amountTypes: readonly string[] = ['number', 'integer', 'duration', ...textTypes, 'list', 'map'];
 
-function checkPattern(path: Path, { type, pattern }: FieldDeclaration): readonly Problem[] {
+function checkItems(path: Path, { type, items }: FieldDeclaration): readonly Problem[] {
+  if (items === undefined) return [];
+  const at = [...path, 'items'];
+  return [
+    ...(type === 'list' || type === 'map'
+      ? []
+      : [errorAt(at, `applies only to the types list, map, but the type is ${type}`)]),
+    ...checkLimits(at, items),
+  ];
+}
+
+function checkLimits(path: Path, limits: Limits): readonly Problem[] {
+  return [...checkOptions(path, limits), ...checkPattern(path, limits), ...checkBounds(path, limits)];
+}
+
+function checkOptions(path: Path, { type, options }: Limits): readonly Problem[] {
+  if ((type === 'select') === (options !== undefined)) return [];
+  return [
+    errorAt(
+      path,
+      type === 'select'
+        ? 'is of type select, which requires options'
+        : 'has options, which require type select',
+    ),
+  ];
+}
+
+function checkPattern(path: Path, { type, pattern }: Limits): readonly Problem[] {
   if (pattern === undefined) return [];
   if (!textTypes.includes(type))
     return [
@@ -127,10 +217,9 @@ function checkPattern(path: Path, { type, pattern }: FieldDeclaration): readonly
   return fault === undefined ? [] : [errorAt([...path, 'pattern'], fault)];
 }
 
-function checkBounds(path: Path, field: FieldDeclaration): readonly Problem[] {
-  const { type, min, max } = field;
+function checkBounds(path: Path, { type, min, max }: Limits): readonly Problem[] {
   const bounds = Object.entries({ min, max }).flatMap(([name, bound]) =>
-    bound === undefined ? [] : [{ name, amount: amountOf(field, bound) }],
+    bound === undefined ? [] : [{ name, amount: boundOf(type, bound) }],
   );
   if (bounds.length > 0 && !amountTypes.includes(type))
     return bounds.map(({ name }) =>
@@ -139,11 +228,12 @@ function checkBounds(path: Path, field: FieldDeclaration): readonly Problem[] {
         `applies only to the types ${amountTypes.join(', ')}, but the type is ${type}`,
       ),
     );
-  const wrong = bounds.filter(({ amount }) => amount === undefined);
-  if (wrong.length > 0)
-    return wrong.map(({ name }) =>
-      errorAt([...path, name], type === 'duration' ? 'must be a duration such as "30s"' : 'must be a number'),
-    );
+  const isCount = unitOf(type) !== undefined;
+  const wrong = bounds.filter(
+    ({ amount }) => amount === undefined || (isCount && !(Number.isInteger(amount) && amount >= 0)),
+  );
+  const right = type === 'duration' ? 'a duration such as "30s"' : isCount ? 'a whole number' : 'a number';
+  if (wrong.length > 0) return wrong.map(({ name }) => errorAt([...path, name], `must be ${right}`));
   const [least, most] = bounds.map(({ amount }) => amount ?? 0);
   return least !== undefined && most !== undefined && least > most
     ? [errorAt([...path, 'min'], `${min} is more than max, ${max}`)]

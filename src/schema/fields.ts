@@ -4,13 +4,10 @@ import { isOneExpression, textsIn } from '../model/expression/parse.js';
 import { isUnprotected } from '../model/endpoint.js';
 import { stableJson } from '../model/node/payload.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
-import { resourceReferenceSchema } from './descriptor-resources.js';
-import { durationSchema } from './duration.js';
 import { checkConstraints, constraintKeywords } from './field-constraints.js';
+import { kindOf, resolvedSchemaOf, valueSchemaOf } from './field-values.js';
 import { missingFields, requirementKeywords } from './missing-fields.js';
 import { errorAt, hasErrors, type Path, type Problem } from './problem.js';
-import { secretReferenceSchema } from './references.js';
-import { anyJsonSchema } from './any-fields.js';
 import { problemsFromZod } from './zod-problems.js';
 
 export interface CheckedFields {
@@ -19,7 +16,7 @@ export interface CheckedFields {
   readonly values: JsonObject;
 }
 
-type Declared = Pick<Descriptor, 'fields'>;
+type Declared = Pick<Descriptor, 'fields' | 'rules'>;
 
 /**
  * Values that users may give to fields with `overridable: listed`, by field: `allow` of a provider account.
@@ -42,7 +39,33 @@ export function checkFields(
   // An unknown key may be a misspelled required one.
   const isKnown = Object.keys(values).every((key) => Object.hasOwn(fieldsSchemaOf(plugin, scope).shape, key));
   const missing = isKnown ? missingFields(plugin, scope, values, path) : [];
-  return { ...given, problems: [...given.problems, ...missing] };
+  const problems = [...given.problems, ...missing];
+  return {
+    ...given,
+    problems: problems.length > 0 || scope === 'user' ? problems : checkRules(plugin, given.values, path),
+  };
+}
+
+/** Checks the fields of a user together with those of the account. */
+export function checkUserFields(
+  plugin: Declared,
+  account: { readonly fields: JsonObject; readonly allow?: AllowedValues },
+  values: JsonObject,
+  path: Path,
+): readonly Problem[] {
+  const { problems, values: filled } = checkFields(plugin, 'user', values, path, account.allow);
+  // The values of expressions are known only when a task is created.
+  if (problems.length > 0 || textsIn(values).length > 0) return problems;
+  // Faults of the account itself are not the user's.
+  if (checkRules(plugin, account.fields, []).length > 0) return [];
+  return checkRules(plugin, { ...account.fields, ...filled }, path);
+}
+
+function checkRules({ rules, fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
+  const declared = { ...fields?.admin, ...fields?.user };
+  return (rules?.(values) ?? []).map(({ path: at, wrong }) =>
+    errorAt([...path, ...at], wrong, declared[at[0] ?? '']?.description),
+  );
 }
 
 /** The same for incomplete values: does not report missing fields. */
@@ -137,10 +160,27 @@ export function checkResolved(
     string,
     FieldDeclaration
   >;
-  return [
+  const problems = [
+    ...checkKinds(declared, values, path),
     ...checkConstraints(declared, values, path, { quoted: false }),
     ...checkEndpoints(plugin, values, path),
   ];
+  return problems.length > 0 ? problems : checkRules(plugin, values, path);
+}
+
+function checkKinds(
+  declared: Readonly<Record<string, FieldDeclaration>>,
+  values: JsonObject,
+  path: Path,
+): readonly Problem[] {
+  return Object.entries(declared).flatMap(([key, field]) => {
+    const parsed = values[key] === undefined ? undefined : resolvedSchemaOf(field).safeParse(values[key]);
+    const [issue] = parsed?.error?.issues ?? [];
+    if (issue === undefined) return [];
+    const inside = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
+    const kind = kindOf(inside.length === 0 ? field : (field.items ?? field));
+    return [errorAt([...path, key, ...inside], `its value is not ${kind}`, field.description)];
+  });
 }
 
 /** The names of fields whose values the administrator of an account lists for users. */
@@ -221,85 +261,13 @@ export function fieldsJsonSchema(plugin: Declared, scope: FieldScope): object {
 }
 
 function fieldSchemaOf(field: FieldDeclaration, scope: FieldScope): z.ZodType<Json | undefined> {
-  const base = valueSchemaOf(field);
-  const referable =
-    field.secret === true || field.type === 'string' || field.type === 'text' || field.type === 'url';
-  const schema: z.ZodType<Json> = !referable
-    ? base
-    : field.secret === true && scope === 'user'
-      ? secretReferenceSchema
-      : z.union(
-          [base, secretReferenceSchema, ...(field.resource === undefined ? [] : [resourceReferenceSchema])],
-          { error: () => `is not ${kindOf(field)}` },
-        );
-  const described = schema.meta({
+  const described = valueSchemaOf(field, scope).meta({
     title: field.title,
     description: rightFor(field, scope),
     ...constraintKeywords(field),
     ...(field.secret === true ? { writeOnly: true } : {}),
   });
   return field.default === undefined ? described.optional() : described.default(field.default);
-}
-
-function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
-  switch (field.type) {
-    case 'string':
-      return z
-        .string()
-        .max(10_000)
-        .regex(/^[^\r\n\0]*$/, { error: 'Must be one line of text.' });
-    case 'text':
-      return z.string();
-    case 'url':
-      return z
-        .string()
-        .refine((text) => URL.canParse(text), {
-          error: 'is not an address such as https://cloud.example.com',
-        });
-    case 'number':
-      return z.number();
-    case 'integer':
-      return z.int();
-    case 'boolean':
-      return z.boolean();
-    case 'list':
-      return z.array(anyJsonSchema);
-    case 'map':
-      return z.record(keySchemaOf(field), anyJsonSchema);
-    case 'duration':
-      return durationSchema;
-    case 'select':
-      return z.enum(field.options ?? []);
-    case 'json':
-      return anyJsonSchema;
-    case 'resource':
-      return resourceReferenceSchema;
-  }
-}
-
-function keySchemaOf({ keys, title }: FieldDeclaration): z.ZodType<string, string> {
-  if (keys === undefined) return z.string();
-  return z.string().regex(new RegExp(keys), { error: `Keys of ${title} must match ${keys}.` });
-}
-
-const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
-  string: 'one line of text',
-  text: 'text',
-  url: 'an address',
-  number: 'a number',
-  integer: 'a whole number',
-  boolean: 'true or false',
-  list: 'a list',
-  map: 'a mapping',
-  duration: 'a duration such as "30s"',
-  select: 'an option',
-  json: 'a value',
-  resource: 'a resource, {resource: NAME}',
-};
-
-function kindOf(field: FieldDeclaration): string {
-  if (field.type === 'string' && field.resource !== undefined) return `${kinds.string}, or ${kinds.resource}`;
-  return field.options === undefined ? kinds[field.type] : `one of ${field.options.join(', ')}`;
 }
 
 function rightFor(field: FieldDeclaration, scope: FieldScope): string {

@@ -66,11 +66,12 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
   ];
 }
 
-/** Of another kind, and beyond the bounds. */
-function wrongValues({ type, min, max }: FieldDeclaration): readonly Json[] {
+/** Of another kind, with items of another kind, and beyond the bounds. */
+function wrongValues({ type, min, max, items }: FieldDeclaration): readonly Json[] {
   if (type === 'json') return [];
   return [
     type === 'boolean' ? 'maybe' : true,
+    ...(items === undefined ? [] : [type === 'list' ? [{}] : { entry: {} }]),
     ...(typeof min === 'number' ? [min - 1] : []),
     ...(typeof max === 'number' ? [max + 1] : []),
   ];

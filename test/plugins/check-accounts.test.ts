@@ -7,15 +7,15 @@ beforeAll(async () => {
   registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
 });
 
+const machines = [{ name: 'one', address: '10.0.0.1' }];
+
 describe('provider accounts', () => {
   test('get the defaults of their fields and keep everything else', () => {
-    expect(
-      checkAccounts(registry, { rack: { type: 'static', site: 'lab', fields: { machines: [] } } }),
-    ).toEqual({
+    expect(checkAccounts(registry, { rack: { type: 'static', site: 'lab', fields: { machines } } })).toEqual({
       rack: {
         type: 'static',
         site: 'lab',
-        fields: { machines: [], slots: 1, liveness: 'none', user: 'root', port: 22 },
+        fields: { machines, slots: 1, liveness: 'none', user: 'root', port: 22, programs: {} },
       },
     });
   });
@@ -26,9 +26,7 @@ describe('provider accounts', () => {
     expect(checkAccounts(registry, { service: { type: 'local', fields, limits } })).toMatchObject({
       service: { limits },
     });
-    expect(() =>
-      checkAccounts(registry, { rack: { type: 'static', fields: { machines: [] }, limits } }),
-    ).toThrow(
+    expect(() => checkAccounts(registry, { rack: { type: 'static', fields: { machines }, limits } })).toThrow(
       'providers.rack.limits.callsPerSecond: cannot be enforced: provider type static does not count its calls. ratePerSecond limits CREATE and DELETE.',
     );
   });
@@ -47,6 +45,22 @@ describe('provider accounts', () => {
         '  providers.box.allow.user: has no effect: the field is not declared `overridable: listed`. Such fields of type docker: network.',
       ].join('\n'),
     );
+  });
+
+  test.each([
+    ['aws', { region: 'Frankfurt!' }, 'region: "Frankfurt!" does not match'],
+    ['aws', { region: 'eu-central-1', subnets: [] }, 'subnets: [] is empty'],
+    ['aws', { region: 'eu-central-1', subnets: ['a'], zones: ['b'] }, 'subnets and zones exclude each other'],
+    ['docker', { endpoint: 'ftp://host' }, 'endpoint: "ftp://host" does not match'],
+    ['static', { machines: [] }, 'machines: must not be empty'],
+    ['static', { machines: [{ name: 'a' }] }, 'machines[0].address'],
+    ['ipmi', { machines, controllers: {} }, 'controllers.one: is missing'],
+    ['redfish', { machines, controllers: { one: {} }, erase: [{}] }, 'erase[0].device'],
+    ['service', { folder: 'x', resources: [{ name: 'a' }], programs: {} }, 'folder: "x" does not match'],
+    ['service', { folder: '/x', resources: [{ name: 'a' }], programs: {} }, 'programs.reach: is missing'],
+    ['libvirt', { cloudInit: false, publicKeys: ['a'] }, 'require cloudInit: true'],
+  ])('of type %s with %j are refused as by CREATE', (type, fields, wrong) => {
+    expect(() => checkAccounts(registry, { cloud: { type, fields } })).toThrow(wrong);
   });
 
   test('are refused with all errors and their places', () => {

@@ -7,7 +7,8 @@ import { loadConfig } from '../../src/config/index.js';
 import type { JsonObject } from '../../src/model/json.js';
 import { checkAccounts } from '../../src/plugins/check-accounts.js';
 import { RedfishHttp } from '../../src/plugins/providers/redfish/http.js';
-import { readFields } from '../../src/plugins/providers/openstack/fields.js';
+import type { OpenStackFields } from '../../src/plugins/providers/openstack/field-types.js';
+import { fieldsOf } from '../harness/plugins/fields.js';
 import { Session } from '../../src/plugins/providers/openstack/session.js';
 import { readConfigFile } from '../../src/schema/read-config.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
@@ -129,7 +130,7 @@ test("an address of OpenStack's catalogue that is http:// outside of loopback ge
   });
   keystone.listen(0, '127.0.0.1');
   await once(keystone, 'listening');
-  const fields = readFields({
+  const fields = fieldsOf<OpenStackFields>('openstack', {
     authUrl: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
     applicationCredentialId: 'i',
     applicationCredentialSecret: 's',

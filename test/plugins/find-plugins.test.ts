@@ -49,6 +49,32 @@ describe('the scan of plugin folders', () => {
     },
   );
 
+  test('includes the fields of a file in the folder, which the descriptor can replace', () => {
+    const field = (title: string) => ({ title, type: 'string' });
+    const shared = { admin: { a: field('A'), b: field('B') }, required: { admin: [['a']] } };
+    writeFiles(root, { 'providers/cloud/shared.fields.json': JSON.stringify(shared) });
+    const own = { admin: { b: field('Own'), c: field('C') } };
+    expect(problemsOf({ include: './shared.fields.json', fields: own })).toBe('');
+    expect(findPlugins([root]).found[0]?.descriptor.fields).toEqual({
+      admin: { a: field('A'), b: field('Own'), c: field('C') },
+      user: {},
+      required: { admin: [['a']], user: [] },
+    });
+  });
+
+  test.each<readonly [string, unknown, string]>([
+    ['./none.fields.json', {}, 'include: ./none.fields.json does not exist'],
+    ['../../shared.fields.json', {}, "include: ../../shared.fields.json is outside the plugin's folder"],
+    ['./cloud.json', {}, 'include: "./cloud.json" is not valid'],
+    ['./wrong.fields.json', { admin: { a: { type: 'string' } } }, 'wrong.fields.json:1'],
+  ])('refuses to include %s', (include, wrong, message) => {
+    writeFiles(root, {
+      'shared.fields.json': '{}',
+      'providers/cloud/wrong.fields.json': JSON.stringify(wrong),
+    });
+    expect(problemsOf({ include })).toContain(message);
+  });
+
   test('accepts a link within the folder, and one of a dependency', () => {
     writeFiles(root, {
       'providers/cloud/own.sh': '',

@@ -437,7 +437,9 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
           { type: 'number', pattern: 'a' },
           'pattern: applies only to the types string, text, url',
         ],
-        ['bound of a text', { min: 1 }, 'min: applies only to the types number, integer, duration'],
+        ['bound of a flag', { type: 'boolean', min: 1 }, 'min: applies only to the types number, integer'],
+        ['length of a text that is not whole', { min: 1.5 }, 'min: must be a whole number'],
+        ['entry of a text', { items: { type: 'text' } }, 'items: applies only to the types list, map'],
         ['bound that is not a number', { type: 'integer', max: '30s' }, 'max: must be a number'],
         [
           'bound that is not a duration',

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { describe, expect, test, vi } from 'vitest';
 import type { Json, JsonObject } from '../../src/model/json.js';
 import type { FieldDeclaration, FieldDeclarations } from '../../src/schema/descriptor.js';
-import { matchesPattern } from '../../src/schema/field-constraints.js';
+import { checkDeclaredConstraints, matchesPattern } from '../../src/schema/field-constraints.js';
 import { checkFields, checkResolved, fieldsJsonSchema } from '../../src/schema/fields.js';
 import { formatProblem } from '../../src/schema/problem.js';
 
@@ -33,6 +33,47 @@ describe('constraints of fields', () => {
     ['a maximum of time', field('duration', { max: '2m' }), 120, 121, '121 is more than 2m'],
     ['a pattern', field('string', { pattern: 'i-[0-9a-f]+' }), 'i-0a', 'i-0a;', '"i-0a;" does not match'],
     ['a pattern with alternatives', field('text', { pattern: 'a|b' }), 'b', 'ab', '"ab" does not match a|b'],
+    ['a length', field('string', { min: 2, max: 3 }), 'äöü', 'abcd', '"abcd" has more than 3 characters'],
+    ['a text that is not empty', field('text', { min: 1 }), 'a', '', '"" is empty'],
+    ['a number of entries', field('list', { min: 2 }), [1, 2], [1], 'has fewer than 2 entries'],
+    ['a list that is not empty', field('list', { min: 1 }), [1], [], '[] is empty'],
+    ['a size of a map', field('map', { max: 1 }), { a: 1 }, { a: 1, b: 2 }, 'has more than 1 entries'],
+    ['items of text', field('list', { items: { type: 'string' } }), ['a'], ['a', 1], 'fields.it[1]'],
+    [
+      'a pattern of items',
+      field('list', { items: { type: 'string', pattern: '[a-z]+' } }),
+      ['a', 'b'],
+      ['a', 'B'],
+      'fields.it[1]: "B" does not match [a-z]+',
+    ],
+    [
+      'values of a map',
+      field('map', { items: { type: 'integer', max: 3 } }),
+      { a: 3 },
+      { a: 4 },
+      'fields.it.a: 4 is more than 3',
+    ],
+    [
+      'scalars',
+      field('map', { items: { type: 'scalar' } }),
+      { a: 'x', b: 1, c: true },
+      { a: [] },
+      'fields.it.a: ',
+    ],
+    [
+      'commands',
+      field('map', { items: { type: 'list', min: 1 } }),
+      { run: ['sh', '-c'] },
+      { run: [] },
+      'fields.it.run: [] is empty',
+    ],
+    [
+      'options of items',
+      field('list', { items: { type: 'select', options: ['a', 'b'] } }),
+      ['a'],
+      ['c'],
+      'fields.it[0]: ',
+    ],
     [
       'a pattern of an address',
       field('url', { pattern: 'https://.*/v3' }),
@@ -47,7 +88,7 @@ describe('constraints of fields', () => {
       for (const scope of ['admin', 'user'] as const) {
         expect(problemsOf({ it: declared }, { it: good }, scope)).toEqual([]);
         expect(problemsOf({ it: declared }, { it: bad }, scope)).toEqual([
-          expect.stringMatching(/^fields\.it: /),
+          expect.stringMatching(/^fields\.it[:.[]/),
         ]);
         expect(problemsOf({ it: declared }, { it: bad }, scope)[0]).toContain(message);
       }
@@ -73,6 +114,40 @@ describe('constraints of fields', () => {
       'fields.size: its value is more than 3',
     ]);
     expect(checkResolved(declare(fields), ['user'], { name: '${{ x }}' }, ['fields'])).toHaveLength(1);
+  });
+
+  test('values of another kind are found when they are resolved, and are not quoted', () => {
+    const fields = {
+      size: field('integer'),
+      keys: field('list', { items: { type: 'string', pattern: '[a-z]+' } }),
+    };
+    const wrong = (values: JsonObject) =>
+      checkResolved(declare(fields), ['user'], values, ['fields']).map(formatProblem);
+    expect(wrong({ size: '4', keys: ['a'] })).toEqual(['fields.size: its value is not a whole number']);
+    expect(wrong({ keys: ['a', 1] })).toEqual(['fields.keys[1]: its value is not one line of text']);
+    expect(wrong({ keys: ['A'] })).toEqual(['fields.keys[0]: its value does not match [a-z]+']);
+    expect(wrong({ size: 4, keys: ['a'] })).toEqual([]);
+  });
+
+  test('items may be references and expressions until they are resolved', () => {
+    const fields = {
+      keys: field('list', { items: { type: 'string', pattern: '[a-z]+' } }),
+      ports: field('list', { items: { type: 'integer', max: 9 } }),
+    };
+    const values = { keys: [{ secret: 'env:KEY' }, '${{ var.key }}'], ports: [1, '${{ var.port }}'] };
+    expect(problemsOf(fields, values, 'user')).toEqual([]);
+  });
+
+  test('faulty constraints are errors of the descriptor', () => {
+    const wrong = (declared: FieldDeclaration) =>
+      checkDeclaredConstraints('user', { it: declared }).map(formatProblem);
+    expect(wrong(field('boolean', { min: 1 }))).toHaveLength(1);
+    expect(wrong(field('string', { min: 1.5 }))).toEqual(['fields.user.it.min: must be a whole number']);
+    expect(wrong(field('string', { items: { type: 'string' } }))).toEqual([
+      'fields.user.it.items: applies only to the types list, map, but the type is string',
+    ]);
+    expect(wrong(field('list', { items: { type: 'integer', pattern: 'a' } }))).toHaveLength(1);
+    expect(wrong(field('list', { items: { type: 'select' } }))).toHaveLength(1);
   });
 
   test('constraints of an overridable field hold for users too', () => {
@@ -125,12 +200,17 @@ describe('constraints of fields', () => {
     const fields = {
       port: field('integer', { min: 1, max: 9 }),
       name: field('string', { pattern: 'a|b' }),
+      keys: field('list', { min: 1, items: { type: 'string', max: 9 } }),
       wait: field('duration', { min: '1s' }),
       auth: field('select', { options: ['x', 'y'], default: 'x' }),
       password: field('string', { requiredWhen: { auth: ['x'], name: 'given' } }),
     };
     expect(fieldsJsonSchema(declare({}, fields), 'admin')).toMatchObject({
-      properties: { port: { minimum: 1, maximum: 9 }, name: { pattern: '^(?:a|b)$' } },
+      properties: {
+        port: { minimum: 1, maximum: 9 },
+        name: { pattern: '^(?:a|b)$' },
+        keys: { minItems: 1, items: { maxLength: 9 } },
+      },
       allOf: [
         {
           if: { properties: { auth: { enum: ['x'] } }, required: ['name'] },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FieldDeclaration, FieldDeclarations } from '../../src/schema/descriptor.js';
-import { checkFields, fieldsJsonSchema } from '../../src/schema/fields.js';
+import { checkFields, checkResolved, checkUserFields, fieldsJsonSchema } from '../../src/schema/fields.js';
 import { passedReferences } from '../../src/schema/references.js';
 import { formatProblem } from '../../src/schema/problem.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
@@ -194,5 +194,41 @@ describe('fields', () => {
 
   test('declare which references the plugin passes on', () => {
     expect(passedReferences({ fields })).toEqual(['machines']);
+  });
+});
+
+describe('rules of a plugin', () => {
+  const declared = {
+    fields: {
+      admin: { zone: { title: 'Zone', type: 'string' as const, description: 'One zone.' } },
+      user: { subnet: { title: 'Subnet', type: 'string' as const } },
+      required: { admin: [], user: [] },
+    },
+    rules: ({ zone, subnet }: JsonObject) => [
+      ...(zone === 'bad' ? [{ path: ['zone'], wrong: 'is bad' }] : []),
+      ...(zone !== undefined && subnet !== undefined ? [{ path: ['subnet'], wrong: 'excludes zone' }] : []),
+    ],
+  };
+  const wrong = (account: JsonObject, values: JsonObject) =>
+    checkUserFields(declared, { fields: account }, values, ['fields']).map(formatProblem);
+
+  test('apply to the account, with the description of the field', () => {
+    expect(checkFields(declared, 'admin', { zone: 'bad' }, ['fields']).problems.map(formatProblem)).toEqual([
+      'fields.zone: is bad. One zone.',
+    ]);
+  });
+
+  test("apply to a user's fields over those of the account, whose own faults are not the user's", () => {
+    expect(wrong({ zone: 'a' }, { subnet: 's' })).toEqual(['fields.subnet: excludes zone']);
+    expect(wrong({}, { subnet: 's' })).toEqual([]);
+    expect(wrong({ zone: 'bad' }, {})).toEqual([]);
+  });
+
+  test('apply to expressions only when they are resolved', () => {
+    expect(wrong({ zone: 'a' }, { subnet: '${{ var.subnet }}' })).toEqual([]);
+    const values = { zone: 'a', subnet: 's' };
+    expect(checkResolved(declared, ['admin', 'user'], values, ['fields']).map(formatProblem)).toEqual([
+      'fields.subnet: excludes zone',
+    ]);
   });
 });

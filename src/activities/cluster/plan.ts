@@ -21,7 +21,7 @@ import type { ClusterSpec, GroupSpec } from '../../model/cluster/spec.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { Registry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
-import { checkFields } from '../../schema/fields.js';
+import { checkFields, checkUserFields } from '../../schema/fields.js';
 import { checkTainted } from '../../schema/tainted-fields.js';
 import { parseSpec } from '../../schema/cluster/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
@@ -269,7 +269,7 @@ function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly 
     const { descriptor } = plugin;
     if (isReachedByPlugin(plugin)) return [noNodes([...path, 'provider'], choice.provider)];
     return [
-      ...checkFields(descriptor, 'user', choice.fields, [...path, 'fields'], account.allow).problems,
+      ...checkUserFields(descriptor, account, choice.fields, [...path, 'fields']),
       ...checkReferences(parts, choice.fields, [...path, 'fields']),
     ];
   });

@@ -5,7 +5,7 @@ import type { Registry, RegisteredPlugin } from '../../plugins/registry.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import { PluginError } from '../../plugins/errors.js';
-import { checkFields } from '../../schema/fields.js';
+import { checkUserFields } from '../../schema/fields.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ProviderAccount } from '../../model/provider-account.js';
@@ -41,7 +41,7 @@ function describe(
     );
   }
   const plugin = registry.provider(account.type);
-  const { problems } = checkFields(plugin.descriptor, 'user', request.fields, ['fields'], account.allow);
+  const problems = checkUserFields(plugin.descriptor, account, request.fields, ['fields']);
   if (hasErrors(problems))
     throw new PluginError(
       'Invalid',

@@ -12,7 +12,7 @@ import type {
   ProviderPoolSpec,
   ProviderTraits,
 } from '../../model/pool/spec.js';
-import { checkFields } from '../../schema/fields.js';
+import { checkUserFields } from '../../schema/fields.js';
 import { parsePool } from '../../schema/pool/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
@@ -152,11 +152,7 @@ function checkProviderPool(
               'Name its own word for an image as image.',
             ),
           ];
-    return [
-      ...checkFields(descriptor, 'user', fields, path, account.allow).problems,
-      ...forbidden,
-      ...withoutImage,
-    ];
+    return [...checkUserFields(descriptor, account, fields, path), ...forbidden, ...withoutImage];
   });
 }
 

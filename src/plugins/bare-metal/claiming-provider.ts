@@ -19,7 +19,10 @@ export interface Claimed {
 }
 
 /** A provider of existing machines or services: CREATE claims a free one, DELETE releases it. */
-export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
+export abstract class ClaimingProvider<
+  Thing extends Claimed,
+  Fields extends object,
+> extends Provider<Fields> {
   private readonly claims: Claims;
 
   constructor(context: PluginContext) {
@@ -32,8 +35,11 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
     this.claims = context.claims;
   }
 
-  /** The kind of thing: in messages, and the name of the field that selects one. */
+  /** The kind of thing, for messages. */
   protected abstract readonly word: 'machine' | 'resource';
+
+  /** The name of the one that the user selects. */
+  protected abstract readonly named: string | undefined;
 
   /** The machines or services of the account. */
   protected abstract things(): Promise<readonly Thing[]>;
@@ -49,8 +55,7 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
   protected abstract settle(name: string): Promise<void>;
 
   override async create({ key, flavor }: CreateInput): Promise<TaskResult> {
-    const { word } = this;
-    const named = this.fields[word];
+    const { word, named } = this;
     const all = await this.things();
     const fitting = all.filter((thing) =>
       named === undefined ? (thing.flavor ?? flavor) === flavor : thing.name === named,

@@ -3,12 +3,13 @@ import type { DetachedRun, RunEnd } from '../../detached/detached-run.js';
 import { PluginError } from '../errors.js';
 import { fillWords } from '../fill-words.js';
 import type { ImageInput } from '../machine-abilities.js';
-import type { Imager } from './machine-fields.js';
+import type { RealMachineFields } from './field-types.js';
 import type { MachineRuns } from './machine-runs.js';
 import { programEnvironment, programExits, runCommand } from './run-command.js';
 
 interface ImageToolOptions {
-  readonly imager: Imager;
+  /** Exit code 0 means done or present, 10 certainly not; any other code means unknown. */
+  readonly imager: RealMachineFields['imager'];
   readonly machine: string;
   readonly runs: MachineRuns;
   readonly signal: AbortSignal;
@@ -16,6 +17,8 @@ interface ImageToolOptions {
 }
 
 /** The administrator's programs for images, run as short commands and as detached runs. */
+type ImageProgram = 'exists' | 'size' | 'load' | 'capture' | 'retrieve';
+
 export class ImageTool {
   readonly #options: ImageToolOptions;
 
@@ -23,7 +26,7 @@ export class ImageTool {
     this.#options = options;
   }
 
-  has(what: keyof Imager): boolean {
+  has(what: ImageProgram): boolean {
     return this.#options.imager[what] !== undefined;
   }
 
@@ -75,7 +78,7 @@ export class ImageTool {
   }
 
   #fill(
-    what: keyof Imager,
+    what: ImageProgram,
     { image, providerImage, token }: ImageInput,
   ): ReturnType<DetachedRun['program']> | undefined {
     const { imager, machine } = this.#options;

@@ -1,13 +1,17 @@
 import { z } from 'zod';
+import type { FieldFault } from '../../model/field-fault.js';
 import type { Json, JsonObject } from '../../model/json.js';
 import { eraseMethods, type DiskToErase } from '../../model/machine/erase.js';
 import { PluginError } from '../errors.js';
 import { fillWords } from '../fill-words.js';
 import { checkEntries } from '../inventory/check-entries.js';
-import { mac } from './imaging/imaging-fields.js';
+import type { RealMachineFields } from './field-types.js';
+import { imagingFaults, mac, usesImaging } from './imaging/imaging-fields.js';
 import { readInventory, type InventoryOptions } from '../inventory/read-inventory.js';
 import {
   address,
+  faultsOf,
+  faultsOfNamed,
   hostKeys,
   nameOfLength,
   parseFields,
@@ -36,6 +40,8 @@ const machineSchema = z.strictObject({
   disk: text.optional(),
 });
 
+const machinesSchema = z.array(machineSchema).min(1);
+
 /** Inventory files are shared and copied, so secrets in them must be references. */
 const reference = z.strictObject(
   { secret: text },
@@ -61,19 +67,6 @@ const inventoryMachineSchema = machineSchema.extend({
  * resolved, those of machines are passed on as references.
  */
 const controllersSchema = z.record(z.string(), z.record(z.string(), z.json()));
-
-/**
- * Programs on the workers of the site that manage images. Exit code 0 means done or present, 10 certainly
- * not; any other code means unknown.
- */
-const imagerSchema = z.strictObject({
-  exists: command.optional(),
-  size: command.optional(),
-  load: command.optional(),
-  capture: command.optional(),
-  retrieve: command.optional(),
-});
-export type Imager = z.output<typeof imagerSchema>;
 
 const eraseSchema = z.array(
   z
@@ -111,17 +104,13 @@ export interface RealMachine {
  * @throws PluginError Invalid naming every fault; values are not quoted, because they may be secret.
  */
 export async function readMachines(
-  fields: JsonObject,
+  fields: RealMachineFields,
   provider: string,
   log: InventoryOptions['log'],
 ): Promise<readonly RealMachine[]> {
-  const { inventory: file, groups } = parseFields(
-    z.object({ inventory: text.optional(), groups: z.array(text).min(1).optional() }),
-    fields,
-    `provider ${provider}`,
-  );
+  const { inventory: file, groups } = fields;
   const machines = [
-    ...(file === undefined || fields['machines'] !== undefined ? configuredMachines(fields, provider) : []),
+    ...(file === undefined || fields.machines !== undefined ? configuredMachines(fields, provider) : []),
     ...(file === undefined ? [] : await inventoryMachines({ file, groups, log })),
   ];
   requireUniqueNames(machines, provider);
@@ -141,15 +130,11 @@ function requireUniqueMacs(machines: readonly RealMachine[], provider: string): 
   );
 }
 
-function configuredMachines(fields: JsonObject, provider: string): readonly RealMachine[] {
-  const machines = parseFields(
-    z.array(machineSchema).min(1),
-    fields['machines'],
-    `machines of provider ${provider}`,
-  );
+function configuredMachines(fields: RealMachineFields, provider: string): readonly RealMachine[] {
+  const machines = parseFields(machinesSchema, fields.machines, `machines of provider ${provider}`);
   const controllers = parseFields(
     controllersSchema,
-    fields['controllers'],
+    fields.controllers,
     `controllers of provider ${provider}`,
   );
   const without = machines.filter(({ name }) => controllers[name] === undefined).map(({ name }) => name);
@@ -192,8 +177,8 @@ function toRealMachine(
 }
 
 /** The disks to erase after each user; `{device}` in a command is the disk's path. */
-export function readErase(fields: JsonObject, provider: string): readonly DiskToErase[] {
-  const disks = parseFields(eraseSchema, fields['erase'] ?? [], `erase of provider ${provider}`);
+export function readErase({ erase }: RealMachineFields, provider: string): readonly DiskToErase[] {
+  const disks = parseFields(eraseSchema, erase, `erase of provider ${provider}`);
   return disks.map(({ device, method, command: words }) => ({
     device,
     method,
@@ -201,6 +186,27 @@ export function readErase(fields: JsonObject, provider: string): readonly DiskTo
   }));
 }
 
-export function readImager(fields: JsonObject, provider: string): Imager {
-  return parseFields(imagerSchema, fields['imager'] ?? {}, `imager of provider ${provider}`);
+/** What is wrong with an account; the machines of its inventory are checked when it is read. */
+export function accountFaults({
+  machines,
+  controllers = {},
+  erase = [],
+  imaging = {},
+  imager = {},
+}: Partial<RealMachineFields>): readonly FieldFault[] {
+  const wrongMachines = machines === undefined ? [] : faultsOfNamed(machinesSchema, 'machines', machines);
+  const without =
+    machines === undefined || wrongMachines.length > 0
+      ? []
+      : machinesSchema.parse(machines).filter(({ name }) => controllers[name] === undefined);
+  return [
+    ...wrongMachines,
+    ...faultsOf(controllersSchema, 'controllers', controllers),
+    ...without.map(({ name }) => ({ path: ['controllers', name], wrong: 'is missing' })),
+    ...faultsOf(eraseSchema, 'erase', erase),
+    ...imagingFaults(imaging),
+    ...(usesImaging(imaging) && imager['load'] !== undefined
+      ? [{ path: ['imager', 'load'], wrong: 'cannot be set together with imaging' }]
+      : []),
+  ];
 }

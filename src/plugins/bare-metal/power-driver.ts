@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { z } from 'zod';
 import type { Outcome, PowerReading } from '../../model/machine/answer.js';
 import { isPluginError, PluginError } from '../errors.js';
 
@@ -35,12 +34,6 @@ export interface PowerLimits {
 }
 
 /** The fields of an account that limit power operations. */
-export const powerFields = {
-  settleSeconds: z.number().min(0.1).default(60),
-  shutDownSeconds: z.number().min(0).default(0),
-  readEveryMs: z.number().min(10).default(1_000),
-} as const;
-
 interface PowerFields {
   readonly settleSeconds: number;
   readonly shutDownSeconds: number;

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Knowledge, Outcome, PowerReading, SizeReading } from '../../model/machine/answer.js';
 import type { TaskResult } from '../../model/node/task.js';
 import type { MachineInput, PluginContext } from '../contract.js';
@@ -22,15 +21,15 @@ import type {
   DiskToErase,
   ImageInput,
 } from '../machine-abilities.js';
-import { parseFields } from '../provider-base/fields.js';
 import { resolveAddress } from '../provider-base/machines.js';
 import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
 import { readImaging } from './imaging/imaging-fields.js';
 import { NetworkImager } from './imaging/network-imager.js';
 import { MachineRuns, throwUnknown } from './machine-runs.js';
-import { readErase, readImager, readMachines, type RealMachine } from './machine-fields.js';
-import { powerFields, powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
+import type { RealMachineFields } from './field-types.js';
+import { accountFaults, readErase, readMachines, type RealMachine } from './machine-fields.js';
+import { powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
 
 /** A single reading of a controller may be outdated or wrong. */
 const equalReadings = 2;
@@ -41,7 +40,7 @@ const equalReadings = 2;
  * programs.
  */
 export abstract class RealMachines
-  extends ClaimingProvider<RealMachine>
+  extends ClaimingProvider<RealMachine, RealMachineFields>
   implements
     CanPower,
     CanReset,
@@ -56,7 +55,10 @@ export abstract class RealMachines
     CanEndRun,
     CanErase
 {
+  static checkFields = accountFaults;
+
   protected readonly word = 'machine';
+  protected readonly named = this.fields.machine;
   readonly #context: PluginContext;
 
   constructor(context: PluginContext) {
@@ -167,8 +169,7 @@ export abstract class RealMachines
   }
 
   protected powerLimits(): PowerLimits {
-    const what = `provider ${this.task.provider.name}`;
-    return powerLimitsOf(parseFields(z.object(powerFields), this.fields, what), equalReadings);
+    return powerLimitsOf(this.fields, equalReadings);
   }
 
   /** The account's programs for images, and the network imager if the account has one. */
@@ -180,16 +181,11 @@ export abstract class RealMachines
   }> {
     const machine = await this.own(input);
     const { provider, attempt } = this.task;
-    const imager = readImager(this.fields, provider.name);
-    const imaging = readImaging(this.fields, provider.name);
+    const { imager } = this.fields;
+    const imaging = readImaging(this.fields.imaging, provider.name);
     const common = { runs: this.runs(machine.name), signal: this.signal, detach: this.#context.detach };
     const programs = new ImageTool({ ...common, imager, machine: machine.name });
     if (imaging === undefined) return { programs, network: undefined, images: undefined };
-    if (imager.load !== undefined)
-      throw new PluginError(
-        'Invalid',
-        `provider ${provider.name} has both imaging and a load program in imager; remove one of them in heddle.yaml`,
-      );
     const boot = (beforeOn: () => Promise<void>): Promise<void> => this.#bootFromNetwork(machine, beforeOn);
     const isOff = (): Promise<boolean> =>
       this.power(machine)
@@ -200,7 +196,7 @@ export abstract class RealMachines
           () => false,
         );
     const network = new NetworkImager({ ...common, imaging, machine, attempt, boot, isOff });
-    return { programs, network, images: imager.exists === undefined ? network : undefined };
+    return { programs, network, images: imager['exists'] === undefined ? network : undefined };
   }
 
   /** Starts from off, because a running machine may be in an earlier rescue system. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../model/json.js';
+import type { FieldFault } from '../../model/field-fault.js';
 import { PluginError } from '../errors.js';
 import { isHostKey } from '../known-hosts.js';
 
@@ -11,7 +11,6 @@ export const port = z.int().min(1).max(65_535);
 export const address = z
   .string()
   .regex(/^[A-Za-z0-9:][A-Za-z0-9.:_-]*$/, { error: 'must be an IP address or a host name' });
-export const publicKeys = z.array(z.string().regex(/^[^\r\n]+$/, { error: 'must be one key on one line' }));
 const hostKey = text.refine(isHostKey, { error: 'must be a host key: "<type> <base64>", as in known_hosts' });
 export const hostKeys = z.union([hostKey, z.array(hostKey).min(1)]);
 
@@ -24,20 +23,13 @@ export function nameOfLength(length: number) {
     });
 }
 
-/**
- * Reads all fields of an account; `conflictsOf` returns conflicts between fields.
- * @throws PluginError Invalid naming every wrong field; values are not quoted, because they may be secret.
- */
-export function readFields<Schema extends z.ZodType>(
-  schema: Schema,
-  fields: JsonObject,
-  type: string,
-  conflictsOf: (fields: z.output<Schema>) => readonly string[] = () => [],
-): z.output<Schema> {
-  const parsed = schema.safeParse(fields);
-  const wrong = parsed.success ? conflictsOf(parsed.data) : placesIn(parsed.error);
-  if (parsed.success && wrong.length === 0) return parsed.data;
-  throw new PluginError('Invalid', `the fields of the ${type} provider are invalid: ${wrong.join('; ')}`);
+/** The faults of a field's value. */
+export function faultsOf(schema: z.ZodType, key: string, value: unknown): readonly FieldFault[] {
+  const parsed = schema.safeParse(value);
+  return (parsed.error?.issues ?? []).map(({ path, message }) => ({
+    path: [key, ...path.map((part) => (typeof part === 'number' ? part : String(part)))],
+    wrong: message,
+  }));
 }
 
 /** Reads a part of the fields. @throws PluginError Invalid naming every fault, without values. */
@@ -52,14 +44,33 @@ export function parseFields<Schema extends z.ZodType>(
 }
 
 /** @throws PluginError Invalid if two items of the account have the same name. */
-export function requireUniqueNames(things: readonly { readonly name: string }[], provider: string): void {
-  const names = things.map(({ name }) => name);
-  const doubled = names.filter((name, index) => names.indexOf(name) < index);
+export function requireUniqueNames(things: readonly Named[], provider: string): void {
+  const doubled = duplicatesIn(things);
   if (doubled.length > 0)
     throw new PluginError(
       'Invalid',
       `provider ${provider} in heddle.yaml has duplicate entries: ${doubled.join(', ')}`,
     );
+}
+
+/** The faults of a list of things with names. */
+export function faultsOfNamed(
+  schema: z.ZodType<readonly Named[]>,
+  key: string,
+  value: unknown,
+): readonly FieldFault[] {
+  const faults = faultsOf(schema, key, value);
+  const doubled = faults.length > 0 ? [] : duplicatesIn(schema.parse(value));
+  return [...faults, ...doubled.map((name) => ({ path: [key], wrong: `${name} is duplicated` }))];
+}
+
+interface Named {
+  readonly name: string;
+}
+
+function duplicatesIn(things: readonly Named[]): readonly string[] {
+  const names = things.map(({ name }) => name);
+  return names.filter((name, index) => names.indexOf(name) < index);
 }
 
 function placesIn({ issues }: z.ZodError): readonly string[] {

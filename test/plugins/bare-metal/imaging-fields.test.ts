@@ -4,13 +4,12 @@ import { mac, readImaging } from '../../../src/plugins/bare-metal/imaging/imagin
 const fields = { images: '/srv/images', rescue: '/srv/rescue', listen: '10.0.1.5:8480' };
 
 describe('the field imaging', () => {
-  it('may be absent or empty', () => {
+  it('may be empty', () => {
     expect(readImaging({}, 'rack')).toBeUndefined();
-    expect(readImaging({ imaging: {} }, 'rack')).toBeUndefined();
   });
 
   it('waits ten minutes for a machine', () => {
-    expect(readImaging({ imaging: fields }, 'rack')).toEqual({ ...fields, bootMinutes: 10 });
+    expect(readImaging(fields, 'rack')).toEqual({ ...fields, bootMinutes: 10 });
   });
 
   it.each<readonly [wrong: object, message: RegExp]>([
@@ -23,7 +22,7 @@ describe('the field imaging', () => {
     [{ bootMinutes: 0 }, /bootMinutes/],
     [{ other: 1 }, /other/],
   ])('is refused with %j', (wrong, message) => {
-    expect(() => readImaging({ imaging: { ...fields, ...wrong } }, 'rack')).toThrow(message);
+    expect(() => readImaging({ ...fields, ...wrong }, 'rack')).toThrow(message);
   });
 
   it('compares addresses of interfaces in one form', () => {

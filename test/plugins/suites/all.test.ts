@@ -27,7 +27,10 @@ const suites = readdirSync(import.meta.dirname)
   .join('\n');
 
 test('every plugin of Heddle, and every example, is tested by the suite of its type', () => {
-  const { found, problems } = findPlugins([join(root, 'src/plugins'), join(root, 'examples/plugins')]);
+  const { found, problems } = findPlugins(
+    [join(root, 'src/plugins'), join(root, 'examples/plugins')],
+    join(root, 'src/plugins'),
+  );
   expect(problems).toEqual([]);
   const missing = found
     .map(({ descriptor: { type, name } }) => ({ type, name }))

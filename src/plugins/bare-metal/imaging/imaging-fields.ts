@@ -1,8 +1,9 @@
 import { isIPv4 } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
+import type { FieldFault } from '../../../model/field-fault.js';
 import type { JsonObject } from '../../../model/json.js';
-import { parseFields, text } from '../../provider-base/fields.js';
+import { faultsOf, parseFields, text } from '../../provider-base/fields.js';
 
 const folder = z.string().refine(isAbsolute, { error: 'must be an absolute path' });
 
@@ -22,10 +23,18 @@ const imagingSchema = z.strictObject({
 export type Imaging = z.output<typeof imagingSchema>;
 
 /** Undefined if the account does not use imaging. */
-export function readImaging(fields: JsonObject, provider: string): Imaging | undefined {
-  const { imaging = {} } = fields;
-  if (typeof imaging === 'object' && imaging !== null && Object.keys(imaging).length === 0) return undefined;
-  return parseFields(imagingSchema, imaging, `imaging of provider ${provider}`);
+export function readImaging(imaging: JsonObject, provider: string): Imaging | undefined {
+  return usesImaging(imaging)
+    ? parseFields(imagingSchema, imaging, `imaging of provider ${provider}`)
+    : undefined;
+}
+
+export function usesImaging(imaging: JsonObject): boolean {
+  return Object.keys(imaging).length > 0;
+}
+
+export function imagingFaults(imaging: JsonObject): readonly FieldFault[] {
+  return usesImaging(imaging) ? faultsOf(imagingSchema, 'imaging', imaging) : [];
 }
 
 function isAddressAndPort(written: string): boolean {

@@ -17,7 +17,7 @@ import type {
 import { z } from 'zod';
 import { PluginError, type Calls } from '../../contract.js';
 import { codeOf, failureOf } from './failures.js';
-import type { AwsFields } from './fields.js';
+import type { AwsFields } from './field-types.js';
 import { callSigned, type SignedCall } from './signed-call.js';
 
 type Sdk = typeof AwsSdk;

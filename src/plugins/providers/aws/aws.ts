@@ -28,7 +28,8 @@ import {
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { Ec2 } from './api.js';
-import { readFields, type AwsFields } from './fields.js';
+import type { AwsFields } from './field-types.js';
+import { conflictsOf } from './fields.js';
 import { deleteImage, listImages, uploadImage } from './images.js';
 import { asksForRootVolume, choosePlace, hostKeyTag, makeLaunch } from './launch.js';
 import { addressOf, livingStates, machineOf, reasonOf, tagsOf } from './machines.js';
@@ -41,7 +42,7 @@ const endingMs = 5_000;
 
 /** Instances of Amazon EC2. */
 export class AwsProvider
-  extends Provider
+  extends Provider<AwsFields>
   implements
     CanList,
     CanFind,
@@ -52,6 +53,8 @@ export class AwsProvider
     CanListImages,
     CanDeleteImage
 {
+  static checkFields = conflictsOf;
+
   override async create(input: CreateInput): Promise<TaskResult> {
     return this.#with(async (ec2, fields) => {
       const rootDevice = asksForRootVolume(fields) ? await ec2.rootDevice(input.image) : undefined;
@@ -192,7 +195,7 @@ export class AwsProvider
   }
 
   async #with<Value>(use: (ec2: Ec2, fields: AwsFields) => Promise<Value>): Promise<Value> {
-    const fields = readFields(this.fields);
+    const { fields } = this;
     const ec2 = new Ec2(fields, this.signal, this.calls);
     try {
       return await use(ec2, fields);

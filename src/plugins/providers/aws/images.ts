@@ -11,7 +11,7 @@ import {
 import { hasTags, tagsOfUpload } from '../../provider-base/machines.js';
 import { ifPermitted, type Ec2 } from './api.js';
 import { makeSnapshot } from './ebs.js';
-import type { AwsFields } from './fields.js';
+import type { AwsFields } from './field-types.js';
 import { tagsOf } from './machines.js';
 import { tagFilters } from './parts.js';
 

@@ -3,7 +3,7 @@ import { readMachineKey } from '../../../model/names.js';
 import { makeHostKey } from '../../cloud-init/host-key.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
 import type { CreateInput } from '../../contract.js';
-import type { AwsFields } from './fields.js';
+import type { AwsFields } from './field-types.js';
 
 /** Contains the machine's host key, so that CONFIRM knows it even after the account's secret changed. */
 export const hostKeyTag = 'heddle-host-key';

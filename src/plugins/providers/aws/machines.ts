@@ -1,7 +1,7 @@
 import type { Instance } from '@aws-sdk/client-ec2';
 import { tagNames } from '../../../model/names.js';
 import { PluginError, type Machine } from '../../contract.js';
-import type { AwsFields } from './fields.js';
+import type { AwsFields } from './field-types.js';
 
 /** States in which an instance takes up anything. */
 export const livingStates: readonly string[] = ['pending', 'running', 'stopping', 'stopped', 'shutting-down'];

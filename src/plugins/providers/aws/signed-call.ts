@@ -1,7 +1,7 @@
 import { AwsClient } from 'aws4fetch';
 import { anySignal } from '../../../model/signals.js';
 import { failureOf } from './failures.js';
-import type { AwsFields } from './fields.js';
+import type { AwsFields } from './field-types.js';
 
 export interface Credentials {
   readonly accessKeyId: string;

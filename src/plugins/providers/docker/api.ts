@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 import { retryAfter, sendRequest, type HttpResponse } from '../../provider-base/http.js';
-import type { DockerFields } from './fields.js';
+import type { DockerFields } from './field-types.js';
 
 export type Answer = Pick<HttpResponse, 'status' | 'body' | 'json'> & { readonly message: string };
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PluginError, type CreateInput } from '../../contract.js';
-import type { DockerFields } from './fields.js';
+import type { DockerFields } from './field-types.js';
 
 /** A daemon has each name once: that is what keeps a key to one container. */
 export function containerName(key: string): string {

@@ -32,7 +32,7 @@ import { isHostKey } from '../../known-hosts.js';
 import { DockerApi, type Answer } from './api.js';
 import { containerName, limitsOf, makeContainer, readSingleFile } from './container.js';
 import { hostQuota, sizesOf } from './quota.js';
-import { readFields, type DockerFields } from './fields.js';
+import type { DockerFields } from './field-types.js';
 import { deleteImage, listImages, requireImage, uploadImage } from './images.js';
 import { createdSchema, detailsSchema, listSchema, machineOf, placeOf, type Details } from './machines.js';
 
@@ -47,7 +47,7 @@ const nameTaken = /already in use|already exists|name .* in use/i;
 
 /** Containers with an SSH server, of Docker or Podman. */
 export class DockerProvider
-  extends Provider
+  extends Provider<DockerFields>
   implements
     CanList,
     CanFind,
@@ -59,7 +59,7 @@ export class DockerProvider
     CanDeleteImage
 {
   override async create(input: CreateInput): Promise<TaskResult> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     const api = this.#api(fields);
     const id = await this.#createOnce(api, input, fields);
     const { status } = await start(api, id);
@@ -68,7 +68,7 @@ export class DockerProvider
   }
 
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     const details = await inspect(this.#api(fields), providerid ?? containerName(key));
     if (details === undefined) throw notReady(`container ${providerid ?? `of key ${key}`} does not exist`);
     requireOwn(details, key);
@@ -103,7 +103,7 @@ export class DockerProvider
   }
 
   override async delete({ providerid, key }: MachineInput): Promise<void> {
-    const api = this.#api(readFields(this.fields));
+    const api = this.#api(this.fields);
     const details = await inspect(api, providerid ?? containerName(key));
     if (details === undefined) return;
     requireOwn(details, key);
@@ -118,7 +118,7 @@ export class DockerProvider
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     const api = this.#api(fields);
     const filters = JSON.stringify({
       label: Object.entries(tags).map(([name, value]) => `${name}=${value}`),
@@ -134,7 +134,7 @@ export class DockerProvider
   }
 
   async find(key: string): Promise<readonly Machine[]> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     // One that was never started is what a cut CREATE left.
     return (await this.list({ [tagNames.key]: key })).map((machine) =>
       machine.state === 'starting' ? machine : { ...machine, created: created(machine.providerid, fields) },
@@ -143,7 +143,7 @@ export class DockerProvider
 
   /** A flavor follows a form, and images need not have names: only what is wanted is looked at. */
   async offers({ flavor, image }: WantedKind): Promise<AccountOffers> {
-    const api = this.#api(readFields(this.fields));
+    const api = this.#api(this.fields);
     return {
       refused: {
         flavor: await refusalOf(() => limitsOf(flavor)),
@@ -156,13 +156,13 @@ export class DockerProvider
    * The memory of the host. Processors are not counted: containers may be given more of them than there are.
    */
   async quota({ flavors }: WantedSizes): Promise<AccountQuota> {
-    const api = this.#api(readFields(this.fields));
+    const api = this.#api(this.fields);
     return { ...(await hostQuota(api)), sizes: sizesOf(flavors) };
   }
 
   /** What the container's process has printed. */
   async consoleOutput({ providerid, key }: MachineInput): Promise<string | undefined> {
-    const api = this.#api(readFields(this.fields));
+    const api = this.#api(this.fields);
     const details = await inspect(api, providerid ?? containerName(key));
     if (details === undefined) return undefined;
     requireOwn(details, key);
@@ -172,15 +172,15 @@ export class DockerProvider
   }
 
   async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
-    return uploadImage(this.#api(readFields(this.fields)), input);
+    return uploadImage(this.#api(this.fields), input);
   }
 
   async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
-    return listImages(this.#api(readFields(this.fields)), tags);
+    return listImages(this.#api(this.fields), tags);
   }
 
   async deleteImage(input: LibraryInput): Promise<Outcome> {
-    return deleteImage(this.#api(readFields(this.fields)), input);
+    return deleteImage(this.#api(this.fields), input);
   }
 
   /** The container of this key: a new one, or the one that an earlier attempt made. */

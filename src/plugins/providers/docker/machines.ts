@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tagNames } from '../../../model/names.js';
 import { PluginError, type Machine } from '../../contract.js';
 import { sshPort } from './container.js';
-import type { DockerFields } from './fields.js';
+import type { DockerFields } from './field-types.js';
 
 const labels = z
   .record(z.string(), z.string())

@@ -12,11 +12,9 @@ import {
   type TaskResult,
 } from '../../contract.js';
 import { halfMade } from '../../provider-base/half-made.js';
-import { readFields } from '../../provider-base/fields.js';
+import type { ExampleFields } from './field-types.js';
 import { ExampleApi } from './api.js';
 import { addressesOf, machinePath, parts, partsWithTags, volumesOf } from './parts.js';
-
-const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), volumeGb: z.number().default(10) });
 
 const summarySchema = z.object({
   id: z.string(),
@@ -37,9 +35,9 @@ const detailsSchema = summarySchema.extend({
 const retryMs = 300;
 
 /** Machines of several parts; `parts.ts` defines the parts and how they are created and removed. */
-export class ExampleProvider extends Provider implements CanList, CanFind {
+export class ExampleProvider extends Provider<ExampleFields> implements CanList, CanFind {
   override async create({ key, token, tags, hostname, flavor, image }: CreateInput): Promise<TaskResult> {
-    const { volumeGb } = this.#fields();
+    const { volumeGb } = this.fields;
     const wanted = { token, tags, hostname, flavor, image, volumeGb };
     return { result: await takeSteps(parts, { api: this.#api(), key, wanted }, this.record) };
   }
@@ -123,12 +121,8 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
     return found;
   }
 
-  #fields(): z.infer<typeof fieldsSchema> {
-    return readFields(fieldsSchema, this.fields, 'example');
-  }
-
   #api(): ExampleApi {
-    const { endpoint, apiKey } = this.#fields();
+    const { endpoint, apiKey } = this.fields;
     return new ExampleApi({ endpoint, apiKey, signal: this.signal, calls: this.calls });
   }
 }

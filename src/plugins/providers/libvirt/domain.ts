@@ -1,5 +1,6 @@
 import type { CreateInput } from '../../contract.js';
-import type { LibvirtFields, Size } from './fields.js';
+import type { LibvirtFields } from './field-types.js';
+import type { Size } from './fields.js';
 import type { Identity } from './identity.js';
 import { changeAt, elementsAt, escapeXml, writeXml, type XmlElement } from './xml.js';
 

@@ -1,57 +1,26 @@
-import { z } from 'zod';
-import type { JsonObject } from '../../../model/json.js';
+import type { FieldFault } from '../../../model/field-fault.js';
 import { PluginError } from '../../contract.js';
-import {
-  port,
-  publicKeys,
-  readFields as readAccountFields,
-  secret,
-  text,
-} from '../../provider-base/fields.js';
+import type { LibvirtFields } from './field-types.js';
+
+/** What is wrong with fields that require each other. */
+export function conflictsOf({
+  cloudInit,
+  hostKeySecret,
+  publicKeys = [],
+  userData,
+}: Partial<LibvirtFields>): readonly FieldFault[] {
+  return cloudInit === false &&
+    (hostKeySecret !== undefined || publicKeys.length > 0 || userData !== undefined)
+    ? [{ path: [], wrong: 'hostKeySecret, publicKeys and userData require cloudInit: true' }]
+    : [];
+}
 
 /** Names in virsh commands and in XML, so without quotes, blanks and markup. */
-const name = z.string().regex(/^[\w.][\w.+:@-]*$/, { error: 'must consist of letters, digits and ._+:@-' });
-
-const fieldsSchema = z.object({
-  uri: z
-    .string()
-    .regex(/^[a-z][a-z+]*:\/\/\S*$/, { error: 'must be a URI, such as qemu:///system' })
-    .default('qemu:///system'),
-  program: text.default('virsh'),
-  pool: name.default('default'),
-  network: name.default('default'),
-  bridge: name.optional(),
-  hypervisor: z.enum(['kvm', 'qemu', 'test']).default('kvm'),
-  arch: name.default('x86_64'),
-  addressFrom: z.enum(['lease', 'agent', 'arp', 'fixed']).default('lease'),
-  addresses: z.record(text, text).default({}),
-  cloudInit: z.boolean().default(true),
-  hostKeySecret: text.optional(),
-  privateKey: secret.optional(),
-  publicKeys: publicKeys.default([]),
-  user: text.default('root'),
-  sshPort: port.default(22),
-  userData: z.string().optional(),
-  libraries: z.array(name).default([]),
-  settleSeconds: z.number().min(0.1).default(30),
-  shutDownSeconds: z.number().min(0).default(60),
-  readEveryMs: z.number().min(10).default(1_000),
-});
-export type LibvirtFields = z.output<typeof fieldsSchema>;
-
-/** @throws PluginError Invalid that names every wrong field. */
-export function readFields(fields: JsonObject): LibvirtFields {
-  return readAccountFields(fieldsSchema, fields, 'libvirt', ({ cloudInit, ...seed }) =>
-    !cloudInit &&
-    (seed.hostKeySecret !== undefined || seed.publicKeys.length > 0 || seed.userData !== undefined)
-      ? ['hostKeySecret, publicKeys and userData require cloudInit: true']
-      : [],
-  );
-}
+const name = /^[\w.][\w.+:@-]*$/;
 
 /** An image's name, as virsh takes it. */
 export function readImage(image: string): string {
-  if (name.safeParse(image).success) return image;
+  if (name.test(image)) return image;
   throw new PluginError(
     'Invalid',
     `the image ${JSON.stringify(image)} is not a valid volume name: use letters, digits and ._+:@- only`,

@@ -7,7 +7,8 @@ import {
 } from '../../contract.js';
 import { copyVolume, refuseExisting, stateOfCopy, type Copy } from './copy.js';
 import { withVolumes } from './domain.js';
-import { readImage, type LibvirtFields } from './fields.js';
+import type { LibvirtFields } from './field-types.js';
+import { readImage } from './fields.js';
 import { identify, identifyImage, type Identity } from './identity.js';
 import { domainOf, type Domain } from './machines.js';
 import { powerDriverOf } from './power.js';

@@ -43,7 +43,8 @@ import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import type { PowerDriver } from '../../bare-metal/index.js';
 import { domainXml, hasConsoleLog } from './domain.js';
-import { readFields, readFlavor, readImage, type LibvirtFields } from './fields.js';
+import type { LibvirtFields } from './field-types.js';
+import { conflictsOf, readFlavor, readImage } from './fields.js';
 import { identify, type Identity } from './identity.js';
 import {
   captureImage,
@@ -70,7 +71,7 @@ const retryMs = 2_000;
 
 /** Virtual machines whose disks are overlays of base volumes. */
 export class LibvirtProvider
-  extends Provider
+  extends Provider<LibvirtFields>
   implements
     CanList,
     CanFind,
@@ -91,6 +92,8 @@ export class LibvirtProvider
     CanDeleteImage,
     CanOpenConsole
 {
+  static checkFields = conflictsOf;
+
   override async create(input: CreateInput): Promise<TaskResult> {
     const { fields, virsh, volumes } = this.#open();
     const identity = identify(input.key);
@@ -298,7 +301,7 @@ export class LibvirtProvider
   }
 
   #open(): LibvirtAccount {
-    const fields = readFields(this.fields);
+    const { fields } = this;
     const virsh = new Virsh(fields, this.signal, this.calls);
     return { fields, virsh, volumes: new Volumes(virsh, fields, fields.pool) };
   }

@@ -1,6 +1,6 @@
 import type { PowerReading } from '../../contract.js';
 import { PowerDriver, powerLimitsOf } from '../../bare-metal/index.js';
-import type { LibvirtFields } from './fields.js';
+import type { LibvirtFields } from './field-types.js';
 import { existsAlready, noDomain, type Virsh } from './virsh.js';
 
 /** A paused or crashed domain still has power: it must be ended, not started. */

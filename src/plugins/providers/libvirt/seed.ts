@@ -1,7 +1,7 @@
 import { makeHostKey, type HostKey } from '../../cloud-init/host-key.js';
 import { makeSeedImage } from '../../cloud-init/seed-image.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
-import type { LibvirtFields } from './fields.js';
+import type { LibvirtFields } from './field-types.js';
 
 export interface SeedParts {
   readonly key: string;

@@ -1,7 +1,7 @@
 import { PluginError } from '../../contract.js';
 import { hasTags } from '../../provider-base/machines.js';
 import { metadataUri, tagElements } from './domain.js';
-import type { LibvirtFields } from './fields.js';
+import type { LibvirtFields } from './field-types.js';
 import { identifyImage, imagePrefix } from './identity.js';
 import { readDomains, readTags, type DomainText } from './machines.js';
 import { existsAlready, noDomain, type Virsh } from './virsh.js';

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { execa } from 'execa';
 import { childOptions } from '../../../config/child-environment.js';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
-import type { LibvirtFields } from './fields.js';
+import type { LibvirtFields } from './field-types.js';
 
 /** Limit for virsh's output. */
 const maxBytes = 64 * 1_024 * 1_024;

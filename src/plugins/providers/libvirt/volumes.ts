@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { PluginError } from '../../contract.js';
-import type { LibvirtFields } from './fields.js';
+import type { LibvirtFields } from './field-types.js';
 import { isLostLog, isVolumeOf, type Identity } from './identity.js';
 import { absent, existsAlready, type Virsh } from './virsh.js';
 import { elementsAt, escapeXml, parseXml, textAt } from './xml.js';

@@ -31,7 +31,7 @@ import {
   type UploadedImage,
   type WantedSizes,
 } from '../../contract.js';
-import { readFields } from '../../provider-base/fields.js';
+import type { LocalFields } from './field-types.js';
 import {
   createdSchema,
   detailsSchema,
@@ -45,12 +45,6 @@ import {
 import { downloadImage, listImages, uploadImage } from './images.js';
 import { imagePath, LocalVerbs, machinePath } from './verbs.js';
 
-const fieldsSchema = z.object({
-  endpoint: z.string(),
-  apiKey: z.string(),
-  publicKeys: z.array(z.string()).optional(),
-});
-
 const consoleSchema = z.object({ text: z.string().optional() });
 
 /** Wait between two checks of a machine that boots or is being deleted, in ms. */
@@ -58,7 +52,7 @@ const retryMs = 300;
 
 /** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */
 export class LocalProvider
-  extends Provider
+  extends Provider<LocalFields>
   implements
     CanList,
     CanFind,
@@ -76,7 +70,7 @@ export class LocalProvider
 {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { key, token, hostname, flavor, image, tags } = input;
-    const { publicKeys } = this.#fields();
+    const { publicKeys } = this.fields;
     const request = { key, token, hostname, flavor, image, tags, publicKeys };
     const created = await this.#api().read(createdSchema, '/v1/machines', request);
     if (created.state === 'gone')
@@ -254,12 +248,8 @@ export class LocalProvider
     return machine.id;
   }
 
-  #fields(): z.infer<typeof fieldsSchema> {
-    return readFields(fieldsSchema, this.fields, 'local');
-  }
-
   #api(): LocalApi {
-    const { endpoint, apiKey } = this.#fields();
+    const { endpoint, apiKey } = this.fields;
     return new LocalApi({ endpoint, apiKey, signal: this.signal, calls: this.calls });
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { tagNames } from '../../../model/names.js';
 import type { Machine } from '../../contract.js';
-import type { OpenStackFields } from './fields.js';
+import type { OpenStackFields } from './field-types.js';
 
 const addressSchema = z.object({
   addr: z.string(),

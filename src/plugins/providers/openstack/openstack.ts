@@ -33,7 +33,8 @@ import {
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
-import { readFields, type OpenStackFields } from './fields.js';
+import type { OpenStackFields } from './field-types.js';
+import { conflictsOf } from './fields.js';
 import { deleteImage, listImages, uploadImage } from './images.js';
 import { flavorId, flavorSizes, imageId, projectQuota, requireImage } from './kinds.js';
 import { addressOf, detailsSchema, machineOf, novaTags, pageSchema, type Server } from './machines.js';
@@ -60,7 +61,7 @@ const consoleLines = 500;
 
 /** Servers of an OpenStack cloud. */
 export class OpenStackProvider
-  extends Provider
+  extends Provider<OpenStackFields>
   implements
     CanList,
     CanFind,
@@ -71,8 +72,10 @@ export class OpenStackProvider
     CanListImages,
     CanDeleteImage
 {
+  static checkFields = conflictsOf;
+
   override async create(input: CreateInput): Promise<TaskResult> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     const session = new Session(fields, this.signal, this.calls);
     const subject: Subject = {
       session,
@@ -93,7 +96,7 @@ export class OpenStackProvider
   }
 
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     const session = new Session(fields, this.signal, this.calls);
     const server =
       providerid === undefined
@@ -129,7 +132,7 @@ export class OpenStackProvider
   }
 
   override async delete({ providerid, key }: MachineInput): Promise<void> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     const session = new Session(fields, this.signal, this.calls);
     const isHalfMade = providerid !== undefined && isPart(providerid);
     const servers = async (): Promise<readonly string[]> => {
@@ -146,7 +149,7 @@ export class OpenStackProvider
 
   /** Also ports and floating addresses without a server, so that the sweep finds them. */
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     const session = new Session(fields, this.signal, this.calls);
     const parts = await partsWithTags(session, fields, tags);
     const machines = await this.#machines(session, fields, tags);
@@ -154,7 +157,7 @@ export class OpenStackProvider
   }
 
   async find(key: string): Promise<readonly Machine[]> {
-    const fields = readFields(this.fields);
+    const fields = this.fields;
     const session = new Session(fields, this.signal, this.calls);
     return (await this.#machines(session, fields, { [tagNames.key]: key })).map((machine) => ({
       ...machine,
@@ -204,7 +207,7 @@ export class OpenStackProvider
   }
 
   #session(): Session {
-    return new Session(readFields(this.fields), this.signal, this.calls);
+    return new Session(this.fields, this.signal, this.calls);
   }
 
   async #machines(

@@ -3,7 +3,7 @@ import { tagNames } from '../../../model/names.js';
 import { isPluginError, PluginError, type Step } from '../../contract.js';
 import { describeTags, readDescribedTags, type Part } from '../../provider-base/half-made.js';
 import { hasTags } from '../../provider-base/machines.js';
-import type { OpenStackFields } from './fields.js';
+import type { OpenStackFields } from './field-types.js';
 import { createdSchema } from './machines.js';
 import type { Session } from './session.js';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isUnprotected } from '../../../model/endpoint.js';
 import { PluginError, type Calls } from '../../contract.js';
-import type { OpenStackFields } from './fields.js';
+import type { OpenStackFields } from './field-types.js';
 import type { HttpResponse } from '../../provider-base/http.js';
 import { readBody, refusal, send, type HttpCall } from './http.js';
 

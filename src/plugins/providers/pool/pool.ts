@@ -15,6 +15,7 @@ import {
 } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { hasTags } from '../../provider-base/machines.js';
+import type { PoolFields } from './field-types.js';
 
 /** Time in ms until CONFIRM is repeated: for a node that is being made, and for one that waits for capacity. */
 const makingMs = 250;
@@ -24,7 +25,7 @@ const waitingMs = 3_000;
  * Nodes of pools as machines. CREATE makes a request under the machine's key, DELETE ends it. The pool's
  * workflow keeps the allocation, so a crash neither loses a node nor allocates it twice.
  */
-export class PoolProvider extends Provider {
+export class PoolProvider extends Provider<PoolFields> {
   private readonly pools: NodePools;
 
   constructor(context: PluginContext) {
@@ -44,9 +45,9 @@ export class PoolProvider extends Provider {
       tags,
       requester: `cluster ${this.task.clusterId}`,
       attributes: { node: this.task.nodeId },
-      priority: typeof priority === 'number' ? priority : undefined,
-      providerPool: typeof providerPool === 'string' ? providerPool : undefined,
-      tenant: typeof tenant === 'string' ? tenant : undefined,
+      priority,
+      providerPool,
+      tenant,
     };
     const request = await this.pools.ask(pool, demand);
     this.refuseOver(pool, request);
@@ -76,7 +77,7 @@ export class PoolProvider extends Provider {
 
   /** Returns the node to the pool, which deletes it or cleans it up for the next request. */
   async delete({ providerid, key }: MachineInput): Promise<TaskResult> {
-    const pool = poolOf(providerid) ?? textOf(this.fields['pool']);
+    const pool = poolOf(providerid) ?? textOf(this.fields.pool);
     const pools = pool === undefined ? await this.pools.names() : [pool];
     for (const name of pools) await this.pools.end(name, key);
     return {};
@@ -103,7 +104,7 @@ export class PoolProvider extends Provider {
   }
 
   private async poolNames(): Promise<readonly string[]> {
-    const pool = textOf(this.fields['pool']);
+    const pool = textOf(this.fields.pool);
     return pool === undefined ? this.pools.names() : [pool];
   }
 
@@ -115,7 +116,7 @@ export class PoolProvider extends Provider {
   }
 
   private namedPool(): string {
-    const pool = textOf(this.fields['pool']);
+    const pool = textOf(this.fields.pool);
     if (pool === undefined)
       throw new PluginError(
         'Invalid',

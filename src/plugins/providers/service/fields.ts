@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../../model/json.js';
-import { nameOfLength, parseFields, requireUniqueNames, text } from '../../provider-base/fields.js';
-
-const command = z.array(z.string()).min(1);
+import type { FieldFault } from '../../../model/field-fault.js';
+import type { ServiceFields } from './field-types.js';
+import {
+  faultsOfNamed,
+  nameOfLength,
+  parseFields,
+  requireUniqueNames,
+  text,
+} from '../../provider-base/fields.js';
 
 const resourceSchema = z.strictObject({
   name: nameOfLength(63),
@@ -20,43 +25,22 @@ const resourceSchema = z.strictObject({
 });
 export type Resource = z.output<typeof resourceSchema>;
 
-const programsSchema = z.strictObject({
-  /** Whether it takes orders now. */
-  reach: command,
-  /** Prints the image that it has. */
-  current: command,
-  /** Writes what it is into a file. */
-  capture: command,
-  /** Loads the content of a file. */
-  load: command,
-  /** Whether its content equals its image. */
-  check: command.optional(),
-  /** Notes that a user logged in. */
-  taint: command.optional(),
-});
-export type Programs = z.output<typeof programsSchema>;
+const resourcesSchema = z.array(resourceSchema);
+const requiredPrograms = ['reach', 'current', 'capture', 'load'] as const;
 
-/**
- * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
- */
-export function readResources(fields: JsonObject, provider: string): readonly Resource[] {
-  const resources = parseFields(
-    z.array(resourceSchema).min(1),
-    fields['resources'],
-    `resources of provider ${provider}`,
-  );
+/** What is wrong with the resources and the set of programs. */
+export function faultsOfAccount({ resources, programs }: Partial<ServiceFields>): readonly FieldFault[] {
+  const lacking =
+    programs === undefined ? [] : requiredPrograms.filter((name) => programs[name] === undefined);
+  return [
+    ...(resources === undefined ? [] : faultsOfNamed(resourcesSchema, 'resources', resources)),
+    ...lacking.map((name) => ({ path: ['programs', name], wrong: 'is missing' })),
+  ];
+}
+
+/** @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret. */
+export function readResources({ resources: written }: ServiceFields, provider: string): readonly Resource[] {
+  const resources = parseFields(resourcesSchema, written, `resources of provider ${provider}`);
   requireUniqueNames(resources, provider);
   return resources;
-}
-
-export function readPrograms(fields: JsonObject, provider: string): Programs {
-  return parseFields(programsSchema, fields['programs'], `programs of provider ${provider}`);
-}
-
-export function readFolder(fields: JsonObject, provider: string): string {
-  return parseFields(
-    z.string().regex(/^\//, { error: 'must be an absolute path' }),
-    fields['folder'],
-    `folder of provider ${provider}`,
-  );
 }

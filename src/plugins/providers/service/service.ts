@@ -27,7 +27,8 @@ import {
   type UploadedImage,
 } from '../../contract.js';
 import { hasTags } from '../../provider-base/machines.js';
-import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
+import type { ServiceFields } from './field-types.js';
+import { faultsOfAccount, readResources, type Resource } from './fields.js';
 import { dataIn, Library } from './library.js';
 import { answerOf, describeExit, fillCommand, imageAnswerOf, readCurrent, type Words } from './program.js';
 
@@ -39,7 +40,7 @@ const megabyte = 1_048_576;
  * this provider keeps itself.
  */
 export class ServiceProvider
-  extends ClaimingProvider<Resource>
+  extends ClaimingProvider<Resource, ServiceFields>
   implements
     CanBeReached,
     CanShowImages,
@@ -51,7 +52,10 @@ export class ServiceProvider
     CanTaint,
     CanEndRun
 {
+  static checkFields = faultsOfAccount;
+
   protected readonly word = 'resource';
+  protected readonly named = this.fields.resource;
   private readonly detach: AbortSignal | undefined;
 
   constructor(context: PluginContext) {
@@ -62,7 +66,6 @@ export class ServiceProvider
   /** Says whose it is; the engine then asks whether it can be reached. */
   override async confirm(input: MachineInput): Promise<TaskResult> {
     await this.own(input);
-    readPrograms(this.fields, this.account);
     return { result: {} };
   }
 
@@ -79,7 +82,7 @@ export class ServiceProvider
 
   async isAsImage(input: ImageInput): Promise<Knowledge | undefined> {
     const resource = await this.own(input);
-    if (readPrograms(this.fields, this.account).check === undefined) return undefined;
+    if (this.fields.programs.check === undefined) return undefined;
     const found = await this.library().find(input.providerImage);
     if (found.is !== 'yes')
       return {
@@ -99,7 +102,7 @@ export class ServiceProvider
     { reason, at }: { readonly reason: string; readonly at: string },
   ): Promise<Outcome> {
     const resource = await this.own(input);
-    if (readPrograms(this.fields, this.account).taint === undefined)
+    if (this.fields.programs.taint === undefined)
       return { answer: 'not done', why: 'the account has no program taint; add it in heddle.yaml' };
     const { code, said } = await this.ask('taint', resource, { reason, at });
     return answerOf(code, said);
@@ -210,7 +213,7 @@ export class ServiceProvider
   }
 
   private library(): Library {
-    return new Library(readFolder(this.fields, this.account));
+    return new Library(this.fields.folder);
   }
 
   protected async things(): Promise<readonly Resource[]> {
@@ -233,7 +236,7 @@ export class ServiceProvider
     resource: Resource,
     about: Words = {},
   ): Promise<{ readonly code: number | null; readonly stdout: string; readonly said: string }> {
-    const command = readPrograms(this.fields, this.account)[what] ?? [];
+    const command = this.fields.programs[what] ?? [];
     const { words, environment } = fillCommand(command, resource, about);
     const { code, stdout, stderr } = await runCommand(words, { signal: this.signal, environment });
     this.signal.throwIfAborted();
@@ -247,7 +250,7 @@ export class ServiceProvider
     input: ImageInput,
     fileIn: (directory: string) => string,
   ): Promise<RunEnd> {
-    const programs: Programs = readPrograms(this.fields, this.account);
+    const { programs } = this.fields;
     return runDetached({
       folder: this.runsOf(resource.name),
       what: `program ${what} of ${resource.name}`,
@@ -259,7 +262,7 @@ export class ServiceProvider
       detach: this.detach,
       program: (directory) => {
         mkdirSync(join(directory, 'image'), { mode: 0o700 });
-        return fillCommand(programs[what], resource, { ...aboutOf(input), file: fileIn(directory) });
+        return fillCommand(programs[what] ?? [], resource, { ...aboutOf(input), file: fileIn(directory) });
       },
       grows: what === 'capture' ? fileIn : undefined,
     });
@@ -268,7 +271,7 @@ export class ServiceProvider
   /** All workers of the site see this folder, so it serves as the claim on the resource. */
   private runsOf(resource: string): string {
     const name = createHash('sha256').update(`${this.account}\n${resource}`).digest('hex').slice(0, 32);
-    return join(readFolder(this.fields, this.account), 'runs', name);
+    return join(this.fields.folder, 'runs', name);
   }
 }
 

@@ -1,9 +1,20 @@
 import { z } from 'zod';
+import type { FieldFault } from '../../../model/field-fault.js';
 import type { Json, JsonObject } from '../../../model/json.js';
 import type { PluginLog } from '../../contract.js';
 import { PluginError } from '../../errors.js';
-import { address, hostKeys, nameOfLength, port, secret, text } from '../../provider-base/fields.js';
+import {
+  address,
+  faultsOf,
+  hostKeys,
+  nameOfLength,
+  parseFields,
+  port,
+  secret,
+  text,
+} from '../../provider-base/fields.js';
 import { checkEntries } from '../../inventory/check-entries.js';
+import type { StaticFields } from './field-types.js';
 import { readInventory } from '../../inventory/read-inventory.js';
 
 const machineSchema = z.strictObject({
@@ -21,22 +32,7 @@ const machineSchema = z.strictObject({
   slots: z.int().min(1).max(1_000).optional(),
 });
 
-const command = z.array(text).min(1);
-const programsSchema = z.strictObject({ deleted: command.optional(), reused: command.optional() });
-
-const accountSchema = z.object({
-  machines: z.array(machineSchema).default([]),
-  inventory: text.optional(),
-  groups: z.array(text).min(1).optional(),
-  slots: z.int().min(1).max(1_000).default(1),
-  liveness: z.enum(['ssh', 'none']).default('none'),
-  user: text.default('root'),
-  port: port.default(22),
-  keyFile: text.optional(),
-  agent: secret.optional(),
-  knownHosts: text.optional(),
-  programs: programsSchema.default({}),
-});
+const machinesSchema = z.array(machineSchema);
 
 export interface StaticMachine {
   readonly name: string;
@@ -55,34 +51,50 @@ export interface StaticAccount {
   readonly machines: readonly StaticMachine[];
   readonly knownHosts: string | undefined;
   /** Whether a machine must answer before it is taken. */
-  readonly liveness: 'ssh' | 'none';
+  readonly liveness: StaticFields['liveness'];
   /** The administrator's programs for notifications. */
-  readonly programs: z.output<typeof programsSchema>;
+  readonly programs: StaticFields['programs'];
+}
+
+/** What is wrong with the machines of the account; those of its inventory are checked when it is read. */
+export function machineFaults({
+  machines = [],
+  inventory,
+  groups,
+}: Partial<StaticFields>): readonly FieldFault[] {
+  const faults = faultsOf(machinesSchema, 'machines', machines);
+  if (faults.length > 0) return faults;
+  return [
+    ...(groups !== undefined && inventory === undefined
+      ? [{ path: ['groups'], wrong: 'has no effect without inventory' }]
+      : []),
+    ...(machines.length === 0 && inventory === undefined
+      ? [{ path: ['machines'], wrong: 'must not be empty' }]
+      : []),
+    ...findDuplicates(machinesSchema.parse(machines)),
+  ];
 }
 
 /**
- * Reads the account's fields, and the inventory that they name.
+ * Reads the account's machines, and the inventory that its fields name.
  * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
  */
 export async function readAccount(
-  fields: JsonObject,
+  account: StaticFields,
   provider: string,
   log: Pick<PluginLog, 'warn'>,
 ): Promise<StaticAccount> {
-  const refuse = (wrong: readonly string[]): never => {
-    throw new PluginError('Invalid', `provider ${provider} in heddle.yaml is invalid: ${wrong.join('; ')}`);
-  };
-  const parsed = accountSchema.safeParse(fields);
-  if (!parsed.success) return refuse(placesOf(parsed.error, ''));
-  const account = parsed.data;
-  if (account.groups !== undefined && account.inventory === undefined)
-    refuse(['groups: has no effect without inventory']);
   const machines = [
-    ...account.machines,
+    ...parseFields(machinesSchema, account.machines ?? [], `machines of provider ${provider}`),
     ...(account.inventory === undefined ? [] : await machinesOf(account.inventory, account.groups, log)),
   ];
-  const wrong = machines.length === 0 ? ['machines: must not be empty'] : findDuplicates(machines);
-  if (wrong.length > 0) refuse(wrong);
+  const wrong =
+    machines.length === 0 ? [{ path: ['machines'], wrong: 'must not be empty' }] : findDuplicates(machines);
+  if (wrong.length > 0)
+    throw new PluginError(
+      'Invalid',
+      `provider ${provider} in heddle.yaml is invalid: ${wrong.map((fault) => `${fault.path.join('.')}: ${fault.wrong}`).join('; ')}`,
+    );
   return {
     knownHosts: account.knownHosts,
     liveness: account.liveness,
@@ -110,10 +122,6 @@ async function machinesOf(
   return checkEntries(machineSchema, await readInventory({ file, groups, log }), file);
 }
 
-function placesOf({ issues }: z.ZodError, before: string): readonly string[] {
-  return issues.map((issue) => `${before}${issue.path.map(String).join('.')}: ${issue.message}`);
-}
-
 interface Credentials {
   readonly password?: Json | undefined;
   readonly key?: Json | undefined;
@@ -137,7 +145,7 @@ function credentials(machine: Credentials, account: Credentials): JsonObject {
 }
 
 /** One machine under two names would be given away twice. */
-function findDuplicates(machines: readonly WrittenMachine[]): readonly string[] {
+function findDuplicates(machines: readonly WrittenMachine[]): readonly FieldFault[] {
   const names = new Set<string>();
   const places = new Map<string, string>();
   return machines.flatMap(({ name, address, port }, index) => {
@@ -147,10 +155,10 @@ function findDuplicates(machines: readonly WrittenMachine[]): readonly string[] 
     names.add(name);
     places.set(place, samePlace ?? name);
     return [
-      ...(sameName ? [`machines.${index}.name: ${name} is duplicated`] : []),
+      ...(sameName ? [{ path: ['machines', index, 'name'], wrong: `${name} is duplicated` }] : []),
       ...(samePlace === undefined
         ? []
-        : [`machines.${index}.address: ${name} is the same machine as ${samePlace}`]),
+        : [{ path: ['machines', index, 'address'], wrong: `${name} is the same machine as ${samePlace}` }]),
     ];
   });
 }

@@ -24,7 +24,15 @@ import { hostKeysFor } from '../../known-hosts.js';
 import { hasTags, resolveAddress } from '../../provider-base/machines.js';
 import { readTrustedFile, UntrustedFile } from '../../trusted-file.js';
 import { answersSsh } from './liveness.js';
-import { machineOfSlot, readAccount, slotsOf, type StaticAccount, type StaticMachine } from './machines.js';
+import type { StaticFields } from './field-types.js';
+import {
+  machineFaults,
+  machineOfSlot,
+  readAccount,
+  slotsOf,
+  type StaticAccount,
+  type StaticMachine,
+} from './machines.js';
 
 const askedAtOnce = 32;
 
@@ -33,7 +41,9 @@ const askedAtOnce = 32;
  * has which is kept by the engine (claims): machines carry no tags, and workers on different hosts must
  * agree.
  */
-export class StaticProvider extends Provider implements CanLoad, CanQuota, CanBeNotified {
+export class StaticProvider extends Provider<StaticFields> implements CanLoad, CanQuota, CanBeNotified {
+  static checkFields = machineFaults;
+
   private readonly claims: Claims;
 
   constructor(context: PluginContext) {

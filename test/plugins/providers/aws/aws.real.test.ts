@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import { z } from 'zod';
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { CreateInput } from '../../../../src/plugins/contract.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { AwsProvider } from '../../../../src/plugins/providers/aws/aws.js';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
@@ -68,7 +69,7 @@ describe.skipIf(missing !== undefined)(
         },
         log: quiet,
         signal: new AbortController().signal,
-        fields: { ...account, ...fields },
+        fields: fieldsOf<JsonObject>('aws', { ...account, ...fields }),
       });
     const input = (incarnation = 1): CreateInput => {
       count += 1;

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ImageFileInput, PluginLog, Task } from '../../../../src/plugins/contract.js';
+import type { JsonObject } from '../../../../src/model/json.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { AwsProvider } from '../../../../src/plugins/providers/aws/aws.js';
 import { startEc2, type Ec2Front } from './support/front.js';
 import { motoIsMissing } from './support/moto.js';
@@ -32,7 +34,7 @@ describe.skipIf(missing !== undefined)(
       ec2.faults.forbidden = [];
     });
 
-    function provider(signal = AbortSignal.timeout(60_000), more: object = {}): AwsProvider {
+    function provider(signal = AbortSignal.timeout(60_000), more: JsonObject = {}): AwsProvider {
       const fields = {
         region: 'us-east-1',
         endpoint: ec2.endpoint,
@@ -53,7 +55,7 @@ describe.skipIf(missing !== undefined)(
         cluster: {},
         provider: { name: 'cloud', type: 'aws', fields },
       };
-      return new AwsProvider({ task, log, signal, fields });
+      return new AwsProvider({ task, log, signal, fields: fieldsOf<JsonObject>('aws', fields) });
     }
 
     function upload(content: Buffer, more: Partial<ImageFileInput> = {}): ImageFileInput {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
-import { readFields } from '../../../../src/plugins/providers/aws/fields.js';
+import type { AwsFields } from '../../../../src/plugins/providers/aws/field-types.js';
+import { conflictsOf } from '../../../../src/plugins/providers/aws/fields.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { asksForRootVolume, choosePlace, makeLaunch } from '../../../../src/plugins/providers/aws/launch.js';
 
 const input = {
@@ -12,7 +14,8 @@ const input = {
   tags: { 'heddle-key': 'uid/app-1/3', 'heddle-installation': 'x' },
   fields: {},
 };
-const fields = (more: JsonObject = {}) => readFields({ region: 'eu-central-1', ...more });
+const fields = (more: JsonObject = {}) =>
+  fieldsOf<AwsFields>('aws', { region: 'eu-central-1', ...more }, conflictsOf);
 const launch = (more: JsonObject = {}, rootDevice?: string) => makeLaunch(input, fields(more), rootDevice);
 
 describe('requests to EC2', () => {
@@ -117,21 +120,24 @@ describe('requests to EC2', () => {
 
 describe('fields of provider aws', () => {
   it.each<readonly [JsonObject, RegExp]>([
-    [{ accessKeyId: 'AKIA' }, /accessKeyId and secretAccessKey require each other/],
-    [{ secretAccessKey: 'x' }, /accessKeyId and secretAccessKey require each other/],
-    [{ sessionToken: 'x' }, /sessionToken requires accessKeyId/],
+    [{ accessKeyId: 'AKIA' }, /secretAccessKey: is missing\. It is required when accessKeyId is given/],
+    [{ secretAccessKey: 'x' }, /accessKeyId: is missing\. It is required when secretAccessKey is given/],
+    [{ sessionToken: 'x' }, /sessionToken: requires accessKeyId/],
     [{ subnets: ['a'], zones: ['b'] }, /subnets and zones exclude each other/],
-    [{ spotMaxPrice: '0.1' }, /spotMaxPrice requires spot: true/],
-    [{ spot: true, spotMaxPrice: 'cheap' }, /spotMaxPrice: must be a price/],
-    [{ region: 'Frankfurt!' }, /region: must be a region/],
-    [{ endpoint: 'ec2.example.com' }, /endpoint: must be a URL/],
-    [{ subnets: [] }, /subnets: /],
+    [{ spotMaxPrice: '0.1' }, /spotMaxPrice: requires spot: true/],
+    [{ spot: true, spotMaxPrice: 'cheap' }, /spotMaxPrice: "cheap" does not match .*Dollars per hour/],
+    [{ region: 'Frankfurt!' }, /region: "Frankfurt!" does not match .*such as eu-central-1/],
+    [{ endpoint: 'ec2.example.com' }, /endpoint: .*URL of another service/],
+    [{ subnets: [] }, /subnets: .* is empty/],
+    [{ rootVolumeType: 'gp4' }, /rootVolumeType: /],
     [{ rootVolumeGb: 0 }, /rootVolumeGb: /],
   ])('are refused with their place: %j', (more, words) => {
     expect(() => fields(more)).toThrow(words);
   });
 
   it('errors do not quote fields, since they may be secret', () => {
-    expect(() => fields({ accessKeyId: 'AKIASECRET', spot: 'yes' })).not.toThrow(/AKIASECRET/);
+    expect(() => fields({ accessKeyId: 'AKIASECRET', secretAccessKey: 'AKIASECRET', spot: 'yes' })).toThrow(
+      /^(?!.*AKIASECRET).*spot: /,
+    );
   });
 });

@@ -6,9 +6,11 @@ import type { JsonObject } from '../../../../src/model/json.js';
 import { readSingleFile } from '../../../../src/plugins/providers/docker/container.js';
 import { containerName, makeContainer } from '../../../../src/plugins/providers/docker/container.js';
 import { DockerProvider } from '../../../../src/plugins/providers/docker/docker.js';
-import { readFields } from '../../../../src/plugins/providers/docker/fields.js';
+import type { DockerFields } from '../../../../src/plugins/providers/docker/field-types.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { detailsSchema, machineOf, placeOf } from '../../../../src/plugins/providers/docker/machines.js';
 
+const readFields = (fields: JsonObject) => fieldsOf<DockerFields>('docker', fields);
 const input = {
   flavor: 'any',
   image: 'node',
@@ -68,9 +70,10 @@ describe('the requested container', () => {
 });
 
 test.each<readonly [JsonObject, RegExp]>([
-  [{ endpoint: 'docker.sock' }, /endpoint: must begin with unix/],
-  [{ cert: 'x' }, /cert and key require each other/],
-  [{ publicKeys: ['a\nb'] }, /publicKeys\.0: must be one key on one line/],
+  [{ endpoint: 'ftp://host' }, /endpoint: "ftp:\/\/host" does not match .*URL of the API/],
+  [{ endpoint: 'docker.sock' }, /endpoint: .* is not an address|endpoint: .*URL of the API/],
+  [{ cert: 'x' }, /key: is missing\. It is required when cert is given/],
+  [{ publicKeys: ['a\nb'] }, /publicKeys\[0\]: .*one line/],
   [{ environment: { A: [1] } }, /environment\.A/],
 ])('fields %j are refused with their place', (fields, words) => {
   expect(() => readFields(fields)).toThrow(words);
@@ -164,7 +167,9 @@ describe('the server at the endpoint', () => {
       },
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
       signal: new AbortController().signal,
-      fields: { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+      fields: fieldsOf<JsonObject>('docker', {
+        endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      }),
     });
   }
   const machine = { providerid: 'abc', key: 'uid/app-1/1', tags: {}, fields: {} };

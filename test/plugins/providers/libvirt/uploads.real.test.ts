@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { ImageFileInput } from '../../../../src/plugins/contract.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { identifyImage, partOf } from '../../../../src/plugins/providers/libvirt/identity.js';
 import { until } from '../../../harness/until.js';
 import { machine, provider } from './support/account.js';
@@ -191,7 +192,7 @@ describe.skipIf(missing !== undefined)(
         const { LibvirtProvider } = await import(${JSON.stringify(pathToFileURL(entry).href)});
         const log = { debug() {}, info() {}, warn() {}, error() {} };
         const signal = new AbortController().signal;
-        const provider = new LibvirtProvider({ task: {}, log, signal, fields: ${JSON.stringify(fields)} });
+        const provider = new LibvirtProvider({ task: {}, log, signal, fields: ${JSON.stringify(fieldsOf('libvirt', fields))} });
         await provider.uploadImage({ ...${JSON.stringify(order)}, progress: (text) => console.log(text) });`;
       const builder = spawn(process.execPath, ['--input-type=module', '-e', program], {
         stdio: ['ignore', 'pipe', 'inherit'],

@@ -7,6 +7,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { PluginContext } from '../../../../src/plugins/contract.js';
 import { PluginError } from '../../../../src/plugins/errors.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { LocalProvider } from '../../../../src/plugins/providers/local/local.js';
 import { TestService, until } from '../../../harness/local/service.js';
 import { connect } from '../../../harness/local/ssh.js';
@@ -224,17 +225,8 @@ describe('provider local', () => {
     await expect(call).rejects.toThrow('the task was cancelled');
   });
 
-  it('names the field that is missing', async () => {
-    const bare = new LocalProvider({
-      task,
-      log: quiet,
-      signal: new AbortController().signal,
-      fields: { endpoint: service.about.endpoint },
-    });
-    expect(await failureOf(bare.create(createInput()))).toMatchObject({
-      kind: 'Invalid',
-      message: expect.stringContaining('apiKey') as string,
-    });
+  it('requires the API key', () => {
+    expect(() => fieldsOf('local', { endpoint: service.about.endpoint })).toThrow('apiKey: is missing');
   });
 
   it('has a descriptor with its class, fields and deadline', () => {

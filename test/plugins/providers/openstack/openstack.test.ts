@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { CreateInput } from '../../../../src/plugins/contract.js';
-import { readFields } from '../../../../src/plugins/providers/openstack/fields.js';
+import type { OpenStackFields } from '../../../../src/plugins/providers/openstack/field-types.js';
+import { conflictsOf } from '../../../../src/plugins/providers/openstack/fields.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { refusal } from '../../../../src/plugins/providers/openstack/http.js';
 import { addressOf, detailsSchema } from '../../../../src/plugins/providers/openstack/machines.js';
 import { makeServer, OpenStackProvider } from '../../../../src/plugins/providers/openstack/openstack.js';
@@ -31,6 +33,7 @@ const account = (more: JsonObject = {}): JsonObject => ({
   applicationCredentialSecret: secret,
   ...more,
 });
+const readFields = (fields: JsonObject) => fieldsOf<OpenStackFields>('openstack', fields, conflictsOf);
 const provider = (more: JsonObject = {}): OpenStackProvider =>
   new OpenStackProvider({
     task: {
@@ -48,7 +51,7 @@ const provider = (more: JsonObject = {}): OpenStackProvider =>
     },
     log: quiet,
     signal: new AbortController().signal,
-    fields: account(more),
+    fields: fieldsOf<JsonObject>('openstack', account(more)),
   });
 const input = (incarnation = 1): CreateInput => {
   count += 1;
@@ -178,7 +181,7 @@ describe('an account', () => {
 
   test.each<readonly [JsonObject, RegExp]>([
     [{ applicationCredentialSecret: null, applicationCredentialId: null }, /applicationCredential/],
-    [{ authUrl: 'cloud' }, /authUrl: must be a URL/],
+    [{ authUrl: 'cloud' }, /authUrl: .*Such as https:/],
     [{ username: 'u' }, /not both/],
   ])('with %j is refused', (more, words) => {
     expect(() => readFields(account(more))).toThrow(words);

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
+import { machineFaults } from '../../../../src/plugins/providers/static/machines.js';
 import { StaticProvider } from '../../../../src/plugins/providers/static/static.js';
 import { createClaims } from '../../../../src/testing/attempt.js';
 
@@ -32,7 +34,7 @@ function account(fields: JsonObject) {
       },
       log: silent,
       signal: new AbortController().signal,
-      fields,
+      fields: fieldsOf<JsonObject>('static', fields, machineFaults),
       claims,
     });
   const create = async (key: string) =>

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { Claims, PluginContext, Task } from '../../../../src/plugins/contract.js';
 import { PluginError } from '../../../../src/plugins/errors.js';
+import { fieldsOf } from '../../../harness/plugins/fields.js';
+import { machineFaults } from '../../../../src/plugins/providers/static/machines.js';
 import { StaticProvider } from '../../../../src/plugins/providers/static/static.js';
 import { parseResult } from '../../../../src/schema/result.js';
 
@@ -65,13 +67,13 @@ function provider(fields: JsonObject = {}): StaticProvider {
     task,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     signal: new AbortController().signal,
-    fields: { machines, ...fields },
+    fields: fieldsOf<JsonObject>('static', { machines, ...fields }, machineFaults),
     claims,
   };
   return new StaticProvider(context);
 }
 
-const create = (key: string, flavor = 'default', fields: JsonObject = {}) =>
+const create = async (key: string, flavor = 'default', fields: JsonObject = {}) =>
   provider(fields).create({ key, flavor, image: 'default', hostname: 'h', fields: {}, token: '', tags: {} });
 const machine = (key: string, providerid?: string) => ({
   key,
@@ -129,11 +131,11 @@ describe('CREATE', () => {
 
   test.each<readonly [string, JsonObject, string]>([
     ['no machine', { machines: [] }, 'machines'],
-    ['no address', { machines: [{ name: 'a' }] }, 'machines.0.address'],
+    ['no address', { machines: [{ name: 'a' }] }, 'machines[0].address'],
     [
       'an address that is an option',
       { machines: [{ name: 'a', address: '-oProxyCommand=x' }] },
-      'machines.0.address',
+      'machines[0].address',
     ],
     ['an unknown key', { machines: [{ name: 'a', address: 'b', adress: 'c' }] }, 'adress'],
     ['a broken host key', { machines: [{ name: 'a', address: 'b', hostKey: 'x y' }] }, 'hostKey'],
@@ -278,9 +280,7 @@ describe('notifications', () => {
     await expect(provider({ programs }).nodeDeleted(machine('a', 'one'))).rejects.toMatchObject({
       message: 'program deleted for machine one ended with 3: no such host',
     });
-    await expect(provider({ programs: { removed: ['true'] } }).quota()).rejects.toMatchObject({
-      kind: 'Invalid',
-    });
+    expect(() => provider({ programs: { removed: ['true'] } })).toThrow('"removed" is not a valid name');
   });
 });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../../../../src/model/json.js';
 import type { CreateInput, PluginLog, Task } from '../../../../../src/plugins/contract.js';
+import { fieldsOf } from '../../../../harness/plugins/fields.js';
 import { LibvirtProvider } from '../../../../../src/plugins/providers/libvirt/libvirt.js';
 
 const silent = (): void => undefined;
@@ -36,5 +37,5 @@ export function provider(fields: JsonObject, signal = AbortSignal.timeout(600_00
     cluster: {},
     provider: { name: 'lab', type: 'libvirt', fields },
   };
-  return new LibvirtProvider({ task, log, signal, fields });
+  return new LibvirtProvider({ task, log, signal, fields: fieldsOf<JsonObject>('libvirt', fields) });
 }
