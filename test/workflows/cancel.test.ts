@@ -281,6 +281,7 @@ describe('an operation cancelled while its provider does not answer', () => {
     await until('nothing to be left', async () => (await parts()).length === 0);
   });
 
+  // Promise: reset-deletes-nothing
   it('deletes no machine if its workflow was reset since: it may have been in service before', async () => {
     const { client, service } = stack;
     const name = 'reset';
