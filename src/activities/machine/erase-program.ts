@@ -11,7 +11,7 @@ LC_ALL=C; export LC_ALL
 fail() { echo "$1" >&2; exit 1; }
 device=$1 method=$2; shift 2
 real=$(readlink -f -- "$device") || fail "$device does not exist"
-[ -b "$real" ] || [ -f "$real" ] || fail "$device is not a disk"
+[ -b "$real" ] || [ -f "$real" ] || fail "$device does not exist, or is not a disk"
 
 # In mountinfo and swaps, spaces and the like are octal.
 decode() { printf '%b' "$(printf '%s\\n' "$1" | sed 's/\\\\\\([0-7][0-7][0-7]\\)/\\\\0\\1/g')"; }

@@ -35,7 +35,7 @@ const reservationSchema = z.strictObject({
     .string()
     .max(100)
     .regex(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, {
-      error: 'A name without control characters, of at most 100 characters.',
+      error: 'Must be a name without control characters, of at most 100 characters.',
     }),
   from: moment.exactOptional(),
   to: moment.exactOptional(),

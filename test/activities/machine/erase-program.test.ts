@@ -77,7 +77,7 @@ test.each([
   ],
   ['a tool that the disk does not know', 'disk', ['blkdiscard'], /blkdiscard of .* ended with/],
   ['an unknown method', 'disk', ['magic'], /no method magic/],
-  ['a disk that is absent', 'none', ['overwrite'], /there is no/],
+  ['a disk that is absent', 'none', ['overwrite'], /none does not exist, or is not a disk/],
 ])('%s is a failure with its cause, and no proof', (_, name, words, message) => {
   const [method = '', ...command] = words;
   const { status, stderr, proof } = erase(join(folder, name), method, ...command);

@@ -64,7 +64,7 @@ describe('a reservation file', () => {
     [{ to: '2026-07-01T08:00:00Z' }, /to: it ends at .* not after its start/],
     [{ from: '2026-07-01T08:00:00Z', to: '2026-07-01T10:00:00Z' }, /from: it starts at .* past/],
     [{ image: 'a b', for: '1h' }, /image: "a b" is not a valid image: use name, or name@revision/],
-    [{ user: '', for: '1h' }, /^user: "" is not valid. A name without[^;]*$/],
+    [{ user: '', for: '1h' }, /^user: "" is not valid. Must be a name without[^;]*$/],
     [{ user: '\t', for: '1h' }, /user/],
     [{ for: 'long' }, /for: "long" is not a duration/],
     [{ for: '40d' }, /30 days/],
