@@ -33,7 +33,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/providers\/libvirt\//,
-    may: /^model\/|^plugins\/(contract|errors|known-hosts|bare-metal\/index|cloud-init\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^(zod|execa|fast-xml-parser)$/,
+    may: /^model\/|^plugins\/(contract|errors|known-hosts|bare-metal\/index|cloud-init\/[^/]+|provider-base\/[^/]+)\.js$|^node:|^(zod|fast-xml-parser)$/,
   },
   {
     files: /^plugins\/providers\/static\//,
@@ -45,7 +45,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/bare-metal\//,
-    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|trusted-file|(bare-metal(\/imaging)?|inventory|provider-base)\/[^/]+)\.js$|^node:|^(zod|execa)$/,
+    may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|trusted-file|(bare-metal(\/imaging)?|inventory|provider-base)\/[^/]+)\.js$|^node:|^zod$/,
   },
   {
     files: /^plugins\/inventory\//,
@@ -80,7 +80,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^local\//,
-    may: /^(local|detached)\/|^node:|^(ssh2|zod|pino|execa|p-limit|write-file-atomic)$|^@?hono(\/|$)/,
+    may: /^(local|detached)\/|^node:|^(ssh2|zod|pino|p-limit|write-file-atomic)$|^@?hono(\/|$)/,
   },
 ];
 
@@ -125,14 +125,14 @@ function sources(): readonly string[] {
     .toSorted();
 }
 
-/** Whoever starts a program needs its environment; the file imports nothing. */
-const childEnvironment = 'config/child-environment.js';
+/** For whoever starts a program; these files import nothing else of Heddle. */
+const forPrograms = /^config\/(child-environment|run-program)\.js$/;
 const mayStartPrograms = /^(activities|detached|plugins|rescue|testing|local)\//;
 
 function violations(imports: readonly Import[]): readonly string[] {
   return imports.flatMap(({ from, to, typeOnly }) => {
     const rule = rules.find(({ files }) => files.test(from));
-    if (to === childEnvironment && mayStartPrograms.test(from)) return [];
+    if (forPrograms.test(to) && mayStartPrograms.test(from)) return [];
     if (
       rule === undefined ||
       rule.may.test(to) ||
@@ -273,9 +273,7 @@ describe('the import table', () => {
 
 describe('the environment of child processes', () => {
   const starters = sources().filter((file) =>
-    /^(?!import type ).*['"](?:(?:node:)?child_process|execa)['"]/m.test(
-      readFileSync(join(root, 'src', file), 'utf8'),
-    ),
+    /^(?!import type ).*['"](?:node:)?child_process['"]/m.test(readFileSync(join(root, 'src', file), 'utf8')),
   );
 
   it('comes from config/child-environment.ts wherever a program is started', () => {
@@ -292,12 +290,11 @@ describe('the environment of child processes', () => {
     ['options without an environment', "spawn('ls', [], { stdio: 'ignore' })"],
     ['an environment of its own', "spawnSync('ls', [], { env: { ...all } })"],
     ['a function that is passed on by name', 'const run = promisify(execFile)'],
-    ['execa, which adds to the whole environment', "execa('ls')"],
     ['a second call', "spawn('ls', [], { env: childEnvironment() }); spawn('ls')"],
   ])('is demanded of a call with %s', (_, code) => {
     expect(
       inheritingCalls(
-        `import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';\nimport { execa } from 'execa';\n${code};\n`,
+        `import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';\n${code};\n`,
       ),
     ).toHaveLength(1);
   });
@@ -308,7 +305,7 @@ describe('the environment of child processes', () => {
  * judged.
  */
 function inheritingCalls(text: string): readonly string[] {
-  const imports = /^import \{([^}]*)\} from '(?:node:child_process|execa)';$/gm;
+  const imports = /^import \{([^}]*)\} from 'node:child_process';$/gm;
   const functions = [...text.matchAll(imports)]
     .flatMap(([, names = '']) => names.split(','))
     .map((name) => name.trim())
@@ -319,7 +316,7 @@ function inheritingCalls(text: string): readonly string[] {
     [...code.matchAll(new RegExp(`(?<![\\w.'#-])${name}\\b(?!')`, 'g'))].flatMap(({ index }) => {
       const after = code.slice(index + name.length).replace(/^\)(?=\()/, '');
       const given = after.startsWith('(') ? argumentsAt(after) : '';
-      return /\benv: (child|worker|secretCommand)Environment\(|\.\.\.childOptions\(/.test(given)
+      return /\benv: (child|worker|secretCommand)Environment\(/.test(given)
         ? []
         : [code.slice(index, index + 60)];
     }),

@@ -23,11 +23,6 @@ export function childEnvironment({
   return { ...pick(from, passed), ...set };
 }
 
-/** The same for execa, which otherwise adds these variables to the whole environment of this process. */
-export function childOptions(options?: ChildEnvironmentOptions) {
-  return { env: childEnvironment(options), extendEnv: false } as const;
-}
-
 /**
  * The environment of the command of an `exec:` reference. An administrator's command may need credentials of its own
  * tool: it gets everything except the variables of Heddle and Temporal.

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { childEnvironment } from '../config/child-environment.js';
+import { runProgram } from '../config/run-program.js';
 import { PluginError } from '../plugins/errors.js';
 
 /** A process for ever: its pid may be given to another one later, its pid and start together may not. */
@@ -94,9 +92,7 @@ async function readStat(
 }
 
 async function startedByPs(pid: number): Promise<string | undefined> {
-  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)], {
-    env: childEnvironment(),
-  }).catch(() => undefined);
-  const [, state, started] = /^\s*(\S+)\s+(.*\S)\s*$/.exec(found?.stdout ?? '') ?? [];
+  const { stdout } = await runProgram('ps', ['-o', 'state=,lstart=', '-p', String(pid)]);
+  const [, state, started] = /^\s*(\S+)\s+(.*\S)\s*$/.exec(stdout) ?? [];
   return state === undefined || state.startsWith('Z') ? undefined : started;
 }

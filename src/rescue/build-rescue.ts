@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { childEnvironment } from '../config/child-environment.js';
+import { requireProgram } from '../config/run-program.js';
 import { cpioFile, cpioFolder, writeCpio } from './cpio.js';
 import { readModules } from './kernel-modules.js';
 import { RescueError } from './rescue-error.js';
@@ -45,7 +44,12 @@ export async function buildRescue({ from, kernel, add, output }: RescueOptions):
     );
   const busybox = await findBusybox(from);
   if (!existsSync(join(modules, 'modules.dep')))
-    await run(busybox, ['depmod', '-b', modules.slice(0, modules.indexOf('/lib/modules')), version]);
+    await requireProgram(busybox, [
+      'depmod',
+      '-b',
+      modules.slice(0, modules.indexOf('/lib/modules')),
+      version,
+    ]);
   const initramfs = writeCpio([
     ...['bin', 'dev', 'proc', 'sys', 'tmp', 'etc'].map(cpioFolder),
     ...(await readModules(modules, version)),
@@ -120,8 +124,4 @@ async function readTree(folder: string): Promise<ReturnType<typeof cpioFile>[]> 
         : cpioFile(name, await readFile(join(folder, name)), found.mode & 0o777);
     }),
   );
-}
-
-async function run(program: string, words: readonly string[]): Promise<void> {
-  await promisify(execFile)(program, words, { env: childEnvironment() });
 }

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { childEnvironment } from '../config/child-environment.js';
+import { runProgram } from '../config/run-program.js';
 
 /** Older servers let anyone who reaches the port open a replication stream (CVE-2026-5724). */
 const serverFloor = '1.30.4';
@@ -27,12 +25,9 @@ export function floorProblem(serverVersion: string): string | undefined {
 export async function readBinaryVersion(
   binary: string,
 ): Promise<{ readonly cli: string; readonly server: string }> {
-  const { stdout } = await promisify(execFile)(binary, ['--version'], {
-    timeout: 15_000,
-    env: childEnvironment(),
-  }).catch((cause: unknown) => {
-    throw new Error(`it does not run: ${firstLine(cause)}`, { cause });
-  });
+  const { stdout, failure } = await runProgram(binary, ['--version'], { timeoutMs: 15_000 });
+  if (failure !== undefined)
+    throw new Error(`it does not run: ${firstLine(failure.cause)}`, { cause: failure.cause });
   const found = /temporal version (\S+) \(Server ([^,\s)]+)/.exec(stdout);
   if (!found?.[1] || !found[2])
     throw new Error(`it is not a Temporal CLI: --version printed ${JSON.stringify(stdout.slice(0, 120))}`);

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { execa } from 'execa';
-import { childOptions } from '../../config/child-environment.js';
 import type { Config } from '../../config/index.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
+import { runProgram } from '../../config/run-program.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { inspectPlugins } from '../inspect-plugins.js';
@@ -110,19 +109,14 @@ async function runPython(
   program = 'python3',
 ): Promise<string> {
   const pass = Object.keys(environment).filter((name) => passed.test(name));
-  const { failed, code, stdout, stderr, shortMessage } = await execa(program, words, {
-    ...childOptions({ from: environment, pass }),
-    reject: false,
-    stdin: 'ignore',
-  });
-  if (!failed) return stdout;
-  if (code === 'ENOENT')
+  const { stdout, failure } = await runProgram(program, words, { environment: { from: environment, pass } });
+  if (failure === undefined) return stdout.trimEnd();
+  if (failure.code === 'ENOENT')
     throw new CliError(
       'Failed',
       'python3 is not on PATH. Install Python 3.10 or newer; on Debian: apt-get install python3-venv',
     );
-  const said = `${stdout}\n${stderr}`.trimEnd().split('\n').at(-1)?.trim();
-  throw new CliError('Failed', `python3: ${otherwise}: ${said === '' ? shortMessage : said}`);
+  throw new CliError('Failed', `python3: ${otherwise}: ${failure.why}`);
 }
 
 /** What pip reads of the environment, besides its own files. */

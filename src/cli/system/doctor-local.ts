@@ -1,11 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { execa } from 'execa';
-import { childOptions } from '../../config/child-environment.js';
 import { type Config, loadConfig } from '../../config/index.js';
 import { otherOwnerOf } from '../../config/own-files.js';
 import { isWritable } from '../../config/prepare-folder.js';
+import { runProgram } from '../../config/run-program.js';
 import type { Registry } from '../../plugins/registry.js';
 import { checkConfiguration } from '../../plugins/check-accounts.js';
 import { ProblemsError } from '../../schema/problem.js';
@@ -194,13 +193,12 @@ export async function checkLibcloud(
       const program = join(plugins.provider('libcloud').folder, 'api.py');
       const { venv } = fields;
       const words = ['-s', '-B', program, ...(typeof venv === 'string' ? [venv] : [])];
-      const ended = await execa('python3', words, {
-        ...childOptions({ from: environment, set: { HEDDLE_PYTHON: join(pythonFolder, 'libcloud') } }),
-        reject: false,
-        timeout: 30_000,
+      const { stdout, stderr, failure } = await runProgram('python3', words, {
+        environment: { from: environment, set: { HEDDLE_PYTHON: join(pythonFolder, 'libcloud') } },
+        timeoutMs: 30_000,
       });
-      if (!ended.failed) return ok(check, `Apache Libcloud ${ended.stdout}`);
-      const text = ended.stderr === '' ? `python3 cannot be run: ${ended.shortMessage}` : ended.stderr;
+      if (failure === undefined) return ok(check, `Apache Libcloud ${stdout.trimEnd()}`);
+      const text = stderr === '' ? `python3 cannot be run: ${failure.why}` : stderr.trimEnd();
       return fail(check, text, 'heddle plugins setup libcloud');
     }),
   );

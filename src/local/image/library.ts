@@ -1,12 +1,14 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { cp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { execa } from 'execa';
 import { z } from 'zod';
-import { childOptions } from '../../config/child-environment.js';
+import { childEnvironment } from '../../config/child-environment.js';
+import { requireProgram } from '../../config/run-program.js';
 import { makePrivateFolder, writeJsonFile } from '../files.js';
 import { kindNames, type KindName } from '../machine.js';
 
@@ -111,7 +113,20 @@ export class Library {
   /** Streams an image as a tar archive; the stream fails unless tar succeeds. */
   pack(image: string, kind: KindName): Readable {
     const words = [...tarAttributes, '-C', join(this.folder, image), '-cf', '-', ...partsOf[kind]];
-    return execa('tar', words, { ...childOptions(), buffer: { stdout: false } }).readable();
+    const tar = spawn('tar', words, { env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = endOf(tar);
+    const archive = new PassThrough();
+    void (async () => {
+      try {
+        await pipeline(tar.stdout, archive, { end: false });
+      } catch {
+        tar.kill();
+      }
+      const why = await ended;
+      if (why === undefined) archive.end();
+      else archive.destroy(new Error(`tar cannot pack the image: ${why}`));
+    })();
+    return archive;
   }
 
   /**
@@ -178,27 +193,47 @@ export function isHost(image: string): boolean {
 const tarAttributes =
   process.platform === 'linux' ? ['--xattrs', '--xattrs-include=*', '--numeric-owner'] : [];
 
+/** Why a program failed, with the last line that it printed; undefined if it succeeded. */
+async function endOf(
+  child: ChildProcessByStdio<Writable | null, Readable | null, Readable>,
+): Promise<string | undefined> {
+  let printed = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    printed = (printed + chunk).slice(-longestMessage);
+  });
+  try {
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    const last = printed.trim().split('\n').at(-1);
+    return code === 0
+      ? undefined
+      : last || (code === null ? `it was ended by ${signal}` : `exit code ${code}`);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const longestMessage = 10_000;
+
 /** Unpacks a tar archive as it arrives. @throws Error with the last line that tar printed. */
 async function unpackInto(folder: string, archive: Readable, isCompressed: boolean): Promise<void> {
   const words = [...tarAttributes, ...(isCompressed ? ['-z'] : []), '-C', folder, '-xf', '-'];
-  const tar = execa('tar', words, { ...childOptions(), reject: false });
+  const tar = spawn('tar', words, { env: childEnvironment(), stdio: ['pipe', 'ignore', 'pipe'] });
+  const ended = endOf(tar);
   // tar may stop reading before the end; its own message then says why.
   await pipeline(archive, tar.stdin).catch(() => undefined);
-  const { failed, stderr, exitCode } = await tar;
-  if (failed)
-    throw new Error(`tar cannot unpack the archive: ${stderr.trim().split('\n').at(-1) || exitCode}`);
+  const why = await ended;
+  if (why !== undefined) throw new Error(`tar cannot unpack the archive: ${why}`);
 }
 
 /** Size of a folder on disk in bytes. */
 async function sizeOf(folder: string): Promise<number> {
-  const { stdout } = await execa('du', ['-sk', folder], { ...childOptions() });
-  return Number.parseInt(stdout, 10) * 1024;
+  return Number.parseInt(await requireProgram('du', ['-sk', folder]), 10) * 1024;
 }
 
 /** A sandbox's upper layer has marks that only root can copy, and only cp does it. */
 async function copyPart(from: string, to: string, kind: KindName): Promise<void> {
   if (kind === 'sandbox') {
-    await execa('cp', ['-a', '-T', from, to], { ...childOptions() });
+    await requireProgram('cp', ['-a', '-T', from, to]);
     return;
   }
   await cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });

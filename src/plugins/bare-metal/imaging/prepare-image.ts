@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import { childEnvironment } from '../../../config/child-environment.js';
+import { runProgram } from '../../../config/run-program.js';
 import { readQcow2, type Qcow2 } from '../../provider-base/qcow2.js';
 import type { ImageFile } from './image-folder.js';
 
@@ -231,16 +229,12 @@ interface QemuImgOptions {
 const leaksCode = 3;
 
 async function qemuImg(words: readonly string[], { listen, signal, leaks }: QemuImgOptions): Promise<void> {
-  const ended = promisify(execFile)('qemu-img', words, { env: childEnvironment(), signal });
-  if (listen !== undefined) ended.child.stdout?.on('data', listen);
-  try {
-    await ended;
-  } catch (error) {
-    signal?.throwIfAborted();
-    const { code, message } = error as { readonly code?: string | number; readonly message: string };
-    if (leaks === true && code === leaksCode) return;
-    throw code === 'ENOENT'
-      ? new Error('qcow2 needs qemu-img, which is not installed on this worker host (package qemu-utils)')
-      : new Error(`the image cannot be converted: ${message}`, { cause: error });
-  }
+  const { failure } = await runProgram('qemu-img', words, { signal, listen });
+  if (failure === undefined) return;
+  signal?.throwIfAborted();
+  const { code, cause } = failure;
+  if (leaks === true && code === leaksCode) return;
+  throw code === 'ENOENT'
+    ? new Error('qcow2 needs qemu-img, which is not installed on this worker host (package qemu-utils)')
+    : new Error(`the image cannot be converted: ${cause.message}`, { cause });
 }

@@ -1,7 +1,9 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { homedir } from 'node:os';
-import type { Readable } from 'node:stream';
-import { execa } from 'execa';
-import { childOptions } from '../../../config/child-environment.js';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { childEnvironment } from '../../../config/child-environment.js';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 import type { LibvirtFields } from './field-types.js';
 
@@ -119,37 +121,59 @@ export class Virsh {
       input === undefined && output === undefined
         ? virsh
         : (['sh', '-c', output === undefined ? intoVirsh : outOfVirsh, 'sh', ...virsh] as const);
-    const child = execa(first, rest, {
+    const child = spawn(first, rest, {
       // A connection over SSH may need files of the user's home.
-      ...childOptions({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }),
-      input: input ?? '',
+      env: childEnvironment({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }),
       detached: true,
-      killSignal: 'SIGKILL',
-      maxBuffer: maxBytes,
-      buffer: { stdout: output === undefined },
-      reject: false,
-      stripFinalNewline: false,
     });
     const end = (): void => endGroup(child.pid);
     this.signal.addEventListener('abort', end, { once: true });
-    const taken = output?.(child.stdout).catch((error: unknown) => {
+    const unlessTooLong = (error: unknown): never => {
       end();
       throw error;
-    });
-    const [{ exitCode, isMaxBuffer, stdout, stderr, cause }] = await Promise.all([child, taken]).finally(() =>
-      this.signal.removeEventListener('abort', end),
-    );
-    if (isMaxBuffer) end();
-    this.signal.throwIfAborted();
-    if (child.pid === undefined)
+    };
+    try {
+      const [code, stdout, stderr] = await Promise.all([
+        exitCodeOf(child),
+        output === undefined
+          ? readText(child.stdout).catch(unlessTooLong)
+          : output(child.stdout).then(() => '', unlessTooLong),
+        readText(child.stderr).catch(unlessTooLong),
+        // virsh may end before it has read everything; what it prints then says why.
+        pipeline(Readable.from(input ?? []), child.stdin).catch(() => undefined),
+      ]);
+      this.signal.throwIfAborted();
+      const errors = stderr.split('\n').filter((line) => line.startsWith('error: '));
+      return { code, stdout, errors };
+    } catch (error) {
+      this.signal.throwIfAborted();
+      if (child.pid !== undefined) throw error;
       throw new PluginError(
         'Invalid',
-        `${program} cannot be run on this worker: ${cause instanceof Error ? cause.message : 'unknown error'}. Install it (libvirt-clients), or set the field program.`,
-        { cause },
+        `${program} cannot be run on this worker: ${error instanceof Error ? error.message : String(error)}. Install it (libvirt-clients), or set the field program.`,
+        { cause: error },
       );
-    const errors = stderr.split('\n').filter((line) => line.startsWith('error: '));
-    return { code: exitCode ?? null, stdout, errors };
+    } finally {
+      this.signal.removeEventListener('abort', end);
+    }
   }
+}
+
+async function exitCodeOf(child: ChildProcess): Promise<number | null> {
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code;
+}
+
+/** Reads a stream to its end. @throws PluginError if it is longer than `maxBytes`. */
+async function readText(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new PluginError('Invalid', `virsh printed more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Ends the process with its children. */
