@@ -1,5 +1,6 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { CliError } from './errors.js';
+import { parsePair } from './pairs.js';
 import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
 import { labelRule, parseLabel, type Labels } from '../model/cluster/labels.js';
 import { parseDuration } from '../model/duration.js';
@@ -264,17 +265,9 @@ const parseAddress = parser(`It must be ${serverAddressForm}.`, (text) =>
 
 /** Values of the variables of a cluster file. Both may be repeated. */
 export const variableOptions: readonly Option[] = [
-  option<Readonly<Record<string, string>> | undefined>(
-    '--var <name=value>',
-    'a value for a variable of the file; overrides HEDDLE_VAR_<name>',
-    {
-      parse: (text, before) => {
-        const at = text.indexOf('=');
-        if (at < 1) throw new InvalidArgumentError('It must be NAME=VALUE.');
-        return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
-      },
-    },
-  ),
+  option('--var <name=value>', 'a value for a variable of the file; overrides HEDDLE_VAR_<name>', {
+    parse: parsePair,
+  }),
   option<readonly string[] | undefined>('--var-file <file>', 'values for variables, as YAML or JSON', {
     parse: (text, before) => [...(before ?? []), text],
   }),

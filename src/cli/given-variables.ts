@@ -9,11 +9,12 @@ import { readTextFile } from '../schema/read-text.js';
 import { suggest } from '../schema/suggest.js';
 import { readYaml } from '../schema/yaml-source.js';
 import { cleanLine } from './clean-text.js';
+import type { Pairs } from './pairs.js';
 import { openTerminal, type Terminal } from './terminal.js';
 
 /** How a command line gives values to the variables of a cluster file. */
 export interface VariableOptions {
-  readonly var?: Readonly<Record<string, string>>;
+  readonly var?: Pairs;
   readonly varFile?: readonly string[];
   readonly json?: boolean;
 }
@@ -33,7 +34,7 @@ export async function givenVariables(declared: Declared, options: VariableOption
       given[name] = { value: valueOf(text, declared[name]), by: `HEDDLE_VAR_${name}` };
   }
   for (const file of options.varFile ?? []) Object.assign(given, readValues(file, declared));
-  for (const [name, text] of Object.entries(options.var ?? {}))
+  for (const [name, text] of options.var ?? [])
     given[name] = { value: valueOf(text, declared[name]), by: `--var ${name}` };
   return { ...given, ...(await askMissing(declared, given, options)) };
 }

@@ -9,7 +9,7 @@ import { askFields } from './ask-fields.js';
 import { checkSome } from './check-draft.js';
 import { hideSecrets } from './field-words.js';
 import { fieldsOfArguments, fieldsOfLines } from './given-fields.js';
-import type { GivenTexts } from './given-texts.js';
+import type { Pairs } from '../pairs.js';
 import { addAccount, refuseTaken, whenItCounts } from './save-account.js';
 import { openTerminal } from '../terminal.js';
 import { localVerb } from '../verb.js';
@@ -18,7 +18,7 @@ import { openWorkspace, type AccountOptions, type Workspace } from './workspace.
 export interface AddOptions extends AccountOptions {
   readonly type: string;
   readonly site?: string;
-  readonly field?: GivenTexts;
+  readonly field?: Pairs;
   /** `-`: lines key=value on standard input. */
   readonly secretsFrom?: string;
   readonly replace?: boolean;

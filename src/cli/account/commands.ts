@@ -1,5 +1,5 @@
 import { option, yesOption, command, type CommandDefinition } from '../command.js';
-import { parseGiven } from './given-texts.js';
+import { parsePair } from '../pairs.js';
 
 const fileOption = option(
   '--file <file>',
@@ -14,13 +14,13 @@ export const accountCommands: CommandDefinition = command('provider', 'provider 
         fileOption,
         option('--type <type>', 'the provider plugin; see heddle plugins').makeOptionMandatory(),
         option(
-          '--field <key=value>',
-          "an administrators' field; may be repeated. A secret must be a reference: key=env:NAME",
-          { parse: parseGiven },
+          '--field <name=value>',
+          "an administrators' field; may be repeated. A secret must be a reference, such as apiKey=env:API_KEY",
+          { parse: parsePair },
         ),
         option(
           '--secrets-from <->',
-          '-: read secrets from standard input as lines of key=value, and store them in files of mode 0600',
+          '-: read secrets from standard input as lines NAME=VALUE, and store them in files of mode 0600',
         ),
         option('--site <site>', "the site whose workers reach its machines (default: each worker's own)"),
         option('--replace', 'replace an existing account'),

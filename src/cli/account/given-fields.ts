@@ -2,14 +2,14 @@ import type { Json, JsonObject } from '../../model/json.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { CliError } from '../errors.js';
 import { isPlainSecret, parseFieldText, referenceForms } from './field-text.js';
-import { splitPair, type GivenTexts } from './given-texts.js';
+import { splitPair, type Pairs } from '../pairs.js';
 
 /**
  * Values of fields from the command line.
  * @throws CliError Usage if one is a secret: other users of the machine see command lines. The message
  * contains no value.
  */
-export function fieldsOfArguments(descriptor: Descriptor, given: GivenTexts): JsonObject {
+export function fieldsOfArguments(descriptor: Descriptor, given: Pairs): JsonObject {
   const fields = toFields(descriptor, given, '--field');
   for (const [key, value] of Object.entries(fields)) {
     if (!isPlainSecret(descriptor.fields?.admin[key], value)) continue;
@@ -23,22 +23,22 @@ export function fieldsOfArguments(descriptor: Descriptor, given: GivenTexts): Js
   return fields;
 }
 
-/** Reads the lines `key=value` of --secrets-from. Messages name the line and hold no value. */
+/** Reads the lines `NAME=VALUE` of --secrets-from. Messages name the line and hold no value. */
 export function fieldsOfLines(descriptor: Descriptor, text: string): JsonObject {
-  const pairs = text.split(/\r?\n/).flatMap((line, index): GivenTexts => {
+  const pairs = text.split(/\r?\n/).flatMap((line, index): Pairs => {
     if (line.trim() === '') return [];
     const pair = splitPair(line);
     if (pair === undefined)
       throw new CliError(
         'Usage',
-        `line ${index + 1} of standard input is not key=value. Give a secret of several lines as a reference: --field key=file:PATH`,
+        `line ${index + 1} of standard input is not NAME=VALUE. Give a secret of several lines as a reference: --field NAME=file:PATH`,
       );
     return [pair];
   });
   return toFields(descriptor, pairs, 'standard input');
 }
 
-function toFields(descriptor: Descriptor, given: GivenTexts, where: string): JsonObject {
+function toFields(descriptor: Descriptor, given: Pairs, where: string): JsonObject {
   const fields = new Map<string, Json>();
   for (const [key, text] of given) {
     if (fields.has(key)) throw new CliError('Usage', `${where}: ${key} is given twice`);

@@ -1,4 +1,5 @@
 import { Argument } from 'commander';
+import { parsePair } from '../pairs.js';
 import { bootDevices } from '../../model/machine/boot.js';
 import { driftKinds, powerVerbs } from '../../model/machine/state.js';
 import { parseImageRef } from '../../model/machine/image.js';
@@ -82,7 +83,9 @@ export const machineCommands: readonly CommandDefinition[] = [
           option('--provider <account>', 'provider account that supplies the machine').makeOptionMandatory(),
           option('--flavor <flavor>', 'size, if the provider creates the machine', { fallback: 'small' }),
           option('--image <name>', 'image, if the provider creates the machine', { fallback: 'host' }),
-          option('--field <name=value...>', 'user fields of the provider'),
+          option('--field <name=value>', 'a user field of the provider; may be repeated', {
+            parse: parsePair,
+          }),
           option(
             '--system <automator>',
             'automator for the operating system part of load and capture; none for a machine without one',
@@ -276,8 +279,9 @@ export const machineCommands: readonly CommandDefinition[] = [
           option('--flavor <flavor>', 'size, if the provider creates the machine (default: unchanged)'),
           option('--image <name>', 'image, if the provider creates the machine (default: unchanged)'),
           option(
-            '--field <name=value...>',
-            'user fields of the provider (default: unchanged for the same account, else none)',
+            '--field <name=value>',
+            'a user field of the provider; may be repeated (default: unchanged for the same account, else none)',
+            { parse: parsePair },
           ),
           ...waitOptions,
         ],

@@ -4,6 +4,7 @@ import type { DriftKind, Registration } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
+import type { Pairs } from '../pairs.js';
 import type { Session } from '../session.js';
 import { verb } from '../verb.js';
 import { finish, outcomeShown } from './follow.js';
@@ -12,7 +13,7 @@ export interface AddOptions extends ServerOptions {
   readonly provider: string;
   readonly flavor: string;
   readonly image: string;
-  readonly field?: readonly string[];
+  readonly field?: Pairs;
   readonly system: string;
   readonly correct?: readonly DriftKind[];
   readonly defaultImage?: ImageRef;
@@ -85,17 +86,8 @@ export const move = verb(
   { ...outcomeShown, worker: true },
 );
 
-function readFields(pairs: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf('=');
-      if (at < 1)
-        throw new CliError('Usage', `--field ${pair} must be NAME=VALUE`, {
-          next: 'heddle machine add --help',
-        });
-      return [pair.slice(0, at), readValue(pair.slice(at + 1))];
-    }),
-  );
+function readFields(pairs: Pairs): JsonObject {
+  return Object.fromEntries(pairs.map(([name, text]) => [name, readValue(text)]));
 }
 
 /** Numbers, true, lists and mappings are written as JSON; everything else is text. */

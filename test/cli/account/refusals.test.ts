@@ -119,7 +119,7 @@ describe('an invalid account', () => {
     expect(await readFile(file, 'utf8')).toBe(written);
   });
 
-  it('has secrets with lines key=value; the message names the line without its content', async () => {
+  it('has secrets with lines NAME=VALUE; the message names the line without its content', async () => {
     const { descriptors } = await openWorkspace({ file });
     const local = descriptors.find(({ name }) => name === 'local');
     if (local === undefined) throw new Error('local is not there');
@@ -128,7 +128,7 @@ describe('an invalid account', () => {
       endpoint: { secret: 'env:E' },
     });
     expect(() => fieldsOfLines(local, 'apiKey=x\nhunter22')).toThrow(
-      /^line 2 of standard input is not key=value(?!.*hunter)/,
+      /^line 2 of standard input is not NAME=VALUE(?!.*hunter)/,
     );
   });
 
