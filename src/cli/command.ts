@@ -192,10 +192,17 @@ export function splitList(text: string): readonly string[] | undefined {
 
 export const yesOption = option('-y, --yes', 'do not ask for confirmation');
 
+const timeoutOption = option(
+  '--timeout <duration>',
+  'wait no longer than this, such as 45m; the work continues',
+  { parse: durationMs('It must be a duration such as 30s, 10m or 1h30m, of at most 30 days.') },
+);
+
 /** Waiting is the default; --wait states it explicitly. */
 export const waitOptions: readonly Option[] = [
   new Option('--wait', 'wait until it is done, and show progress').default(true, 'true'),
   option('--no-wait', 'return as soon as the request is accepted'),
+  timeoutOption,
 ];
 
 /** Of operations that may end without some nodes. */
@@ -223,6 +230,9 @@ export const operationOptions: readonly Option[] = [
   option('--queue', 'wait for earlier operations instead of being refused while the cluster is busy'),
   ...waitOptions,
 ];
+
+/** Of an operation with a time limit of its own. */
+export const timedOperationOptions = operationOptions.filter((one) => one !== timeoutOption);
 
 export const rollingOption = option(
   '--rolling <number>',

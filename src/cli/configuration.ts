@@ -18,9 +18,15 @@ export interface ServerOptions extends CommonOptions {
   readonly profile?: string;
 }
 
-/** Options of every operation of a cluster. */
-export interface OperationOptions extends ServerOptions {
+/** Whether, and how long, a command waits for what it has requested. */
+export interface WaitOptions {
   readonly wait: boolean;
+  /** In ms. Default: no limit. */
+  readonly timeout?: number | undefined;
+}
+
+/** Options of every operation of a cluster. */
+export interface OperationOptions extends ServerOptions, WaitOptions {
   readonly queue?: boolean;
   /** Preview only. */
   readonly plan?: boolean;

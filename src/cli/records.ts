@@ -9,7 +9,7 @@ import type { ServerOptions } from './configuration.js';
 import { CliError } from './errors.js';
 import type { Session } from './session.js';
 import { confirm } from './terminal.js';
-import { untilInterrupted } from './waiting.js';
+import { untilEnd } from './waiting.js';
 
 /** What records are of; those of one kind cannot be read as those of another. */
 type Noun = 'pool' | 'image';
@@ -43,11 +43,11 @@ export async function exportRecords<Carried extends Moved>(
     if (text !== noted) output.note(text);
     noted = text;
   };
-  return untilInterrupted(
-    (signal) => ask({ signal, onWait }),
-    `${noun} ${name} is stopped, and its export`,
-    `heddle ${noun} export ${name}`,
-  );
+  return untilEnd({
+    what: `${noun} ${name} is stopped, and its export`,
+    next: `heddle ${noun} export ${name}`,
+    end: (signal) => ask({ signal, onWait }),
+  });
 }
 
 /** Asks for confirmation before an exported pool or image resumes. @throws CliError Refused if it is not exported. */

@@ -68,7 +68,7 @@ describe('PROBE_NODES', () => {
         incarnation: 1,
         seen: 'gone',
         // It goes while it is probed.
-        why: expect.stringMatching(/^here (is deleting machine|has no machine|says that machine)/),
+        why: expect.stringMatching(/^here (is deleting machine|no longer has machine|says that machine)/),
       },
       {
         nodeId: 'apart-off',

@@ -253,7 +253,7 @@ describe('heddle for a cluster', () => {
     expect(await run('status', 'wrong')).toMatchObject({ code: 4 });
   });
 
-  it('continues when the waiting user presses Ctrl-C', async () => {
+  it('continues when the waiting user presses Ctrl-C, and after the time limit of a wait', async () => {
     const gate = join(stack.folder, 'gate');
     const file = await write({ name: 'waiting', start: `while [ ! -e ${gate} ]; do sleep 0.05; done` });
     const applying = startHeddle(['apply', file], settings());
@@ -262,6 +262,10 @@ describe('heddle for a cluster', () => {
     expect(await applying.ended).toMatchObject({
       code: 130,
       stderr: expect.stringContaining('next: heddle status waiting --watch'),
+    });
+    expect(await run('apply', file, '--timeout', '500ms')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/operation 1 of waiting did not end within 0\.5 s, and continues/),
     });
     const watching = startHeddle(['status', 'waiting', '--watch'], settings());
     await writeFile(gate, '');

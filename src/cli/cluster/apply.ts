@@ -1,6 +1,6 @@
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { isEmptyPlan } from '../../model/plan/plan.js';
-import type { OperationOptions, ScopeOptions, ServerOptions } from '../configuration.js';
+import type { OperationOptions, ScopeOptions, ServerOptions, WaitOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
 import type { Confirmation } from '../terminal.js';
 import { verb } from '../verb.js';
@@ -18,7 +18,7 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
   async (session, written, file, options) => {
     const { output, client } = session;
     const since = Date.now();
-    const { plan = false, queue = false, createOnly = false, acceptMinimum, wait } = options;
+    const { plan = false, queue = false, createOnly = false, acceptMinimum, wait, timeout } = options;
     const { name } = written;
     const unprobed = plan ? await client.probe(name) : [];
     // Read once, so that the shown plan is the applied one.
@@ -31,12 +31,12 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
     const { width, nodes, services } = intent;
     const reply = await client.apply(spec, { createOnly, queue, width, nodes, services });
-    return finish(session, name, reply, { wait, since, acceptMinimum });
+    return finish(session, name, reply, { wait, timeout, since, acceptMinimum });
   },
   { ...outcomeShown, worker: true },
 );
 
-type DeleteOptions = ServerOptions & Confirmation & { readonly wait: boolean; readonly plan?: boolean };
+type DeleteOptions = ServerOptions & Confirmation & WaitOptions & { readonly plan?: boolean };
 
 const unanswered = (name: string): string =>
   `no worker responds; the request to delete ${name} is stored for the next worker`;
@@ -44,7 +44,7 @@ const unanswered = (name: string): string =>
 /** Deletes a cluster in any state, after confirmation. Without a worker, the request is kept for the next one. */
 export const deleteCluster = verb(
   async (session, name: string, options: DeleteOptions): Promise<Outcome | undefined> => {
-    const { wait, plan } = options;
+    const { wait, timeout, plan } = options;
     if (plan === true) {
       await requireCluster(session, name);
       const intent = { kind: 'delete' } as const;
@@ -54,7 +54,7 @@ export const deleteCluster = verb(
     const since = Date.now();
     const { operation, clusterUid, ...rest } = await session.client.delete(name);
     if (operation === undefined || clusterUid === undefined) return undefined;
-    return finish(session, name, { operation, clusterUid, ...rest }, { wait, since });
+    return finish(session, name, { operation, clusterUid, ...rest }, { wait, timeout, since });
   },
   {
     document: (outcome, name) =>

@@ -2,7 +2,7 @@ import { isUndeletable } from '../../model/node/abandon.js';
 import type { HeddleClient } from '../../client/heddle-client.js';
 import type { ApplyReply } from '../../model/cluster/messages.js';
 import type { EndedDocument } from '../../schema/output/operation.js';
-import type { ServerOptions } from '../configuration.js';
+import type { ServerOptions, WaitOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 import type { Output } from '../output.js';
 import { confirm } from '../terminal.js';
@@ -11,7 +11,7 @@ import { clusterVerb } from './cluster-verb.js';
 import { printFailures } from './failure-text.js';
 import { type Ended, finish, type Outcome, outcomeShown, type Waiting } from './outcome.js';
 
-interface ControlOptions extends ServerOptions, Pick<Waiting, 'wait' | 'acceptMinimum'> {}
+interface ControlOptions extends ServerOptions, Pick<Waiting, keyof WaitOptions | 'acceptMinimum'> {}
 
 export const retry = control((client, name) => client.retry(name));
 
@@ -21,9 +21,9 @@ export const resume = control((client, name) => client.resume(name));
 function control(
   send: (client: HeddleClient, name: string) => Promise<ApplyReply>,
 ): (name: string, options: ControlOptions) => Promise<number> {
-  return clusterVerb<[options: ControlOptions], Outcome>(async (session, name, { wait, acceptMinimum }) => {
+  return clusterVerb<[options: ControlOptions], Outcome>(async (session, name, options) => {
     const since = Date.now();
-    return finish(session, name, await send(session.client, name), { wait, since, acceptMinimum });
+    return finish(session, name, await send(session.client, name), { ...options, since });
   }, outcomeShown);
 }
 
@@ -56,9 +56,9 @@ export const cancelShown = {
 
 /** Ends an operation; reports also an operation that ended before it could be cancelled. */
 export const cancel = clusterVerb<[operation: string | undefined, options: ControlOptions], Outcome>(
-  async (session, name, operation, { wait }) => {
+  async (session, name, operation, options) => {
     const since = Date.now();
-    return finish(session, name, await session.client.cancel(name, operation), { wait, since });
+    return finish(session, name, await session.client.cancel(name, operation), { ...options, since });
   },
   cancelShown,
 );

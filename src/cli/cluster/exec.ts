@@ -11,7 +11,11 @@ import { operate, scopeOf } from './operate.js';
 import { outcomeShown } from './outcome.js';
 import { formatCount } from '../format.js';
 
-type ExecOptions = OperationOptions & { readonly sudo?: true; readonly timeout?: string };
+type ExecOptions = Omit<OperationOptions, 'timeout'> & {
+  readonly sudo?: true;
+  /** Of the command on each node. */
+  readonly timeout?: string;
+};
 
 /** Runs a command once on each node, and prints what it printed, node by node. */
 export function exec(name: string, words: readonly string[], options: ExecOptions): Promise<number> {
@@ -20,7 +24,7 @@ export function exec(name: string, words: readonly string[], options: ExecOption
 
 const run = clusterVerb(
   async (session, name, intent: ExecIntent, options: ExecOptions) => {
-    const outcome = await operate(session, name, intent, options);
+    const outcome = await operate(session, name, intent, { ...options, timeout: undefined });
     if (!('end' in outcome)) return { outcome };
     const { operation, status } = outcome.end;
     const nodes = intent.nodes ?? status.nodes.map(({ nodeId }) => nodeId);

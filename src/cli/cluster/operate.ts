@@ -59,7 +59,13 @@ export async function operate(
   session: Session,
   name: string,
   intent: OperateIntent,
-  { plan = false, queue = false, acceptMinimum, wait }: OperationOptions & Pick<Waiting, 'acceptMinimum'>,
+  {
+    plan = false,
+    queue = false,
+    acceptMinimum,
+    wait,
+    timeout,
+  }: OperationOptions & Pick<Waiting, 'acceptMinimum'>,
 ): Promise<Outcome> {
   const { client, output } = session;
   if (plan) {
@@ -74,11 +80,11 @@ export async function operate(
   if (preview !== undefined && !isExec && !isEmptyPlan(preview.plan))
     output.line(describeCounts(preview.plan));
   const reply = await client.operate(name, intent, { queue });
-  return finish(session, name, reply, { wait, since, fleeting: isExec, acceptMinimum });
+  return finish(session, name, reply, { wait, timeout, since, fleeting: isExec, acceptMinimum });
 }
 
 /** Which nodes, and how many of them at a time. */
-export function scopeOf({ nodes, rolling }: OperationOptions): {
+export function scopeOf({ nodes, rolling }: Pick<OperationOptions, 'nodes' | 'rolling'>): {
   readonly nodes?: readonly string[];
   readonly width?: number;
 } {

@@ -5,6 +5,7 @@ import type { ClusterStatus } from '../../model/cluster/view.js';
 import type { AcceptedDocument, EndedDocument } from '../../schema/output/operation.js';
 import type { PlanDocument } from '../../schema/output/plan.js';
 import { cleanLine, cleanText } from '../clean-text.js';
+import type { WaitOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { formatCount, formatDuration } from '../format.js';
 import type { Output } from '../output.js';
@@ -34,8 +35,7 @@ export interface Ended {
 }
 
 /** How a command waits for the end of its operation. */
-export interface Waiting extends Pick<FollowRequest, 'since' | 'fleeting'> {
-  readonly wait: boolean;
+export interface Waiting extends WaitOptions, Pick<FollowRequest, 'since' | 'fleeting'> {
   readonly acceptMinimum?: boolean;
 }
 
@@ -44,11 +44,11 @@ export async function finish(
   session: Session,
   name: string,
   accepted: ApplyReply,
-  { wait, since, fleeting, acceptMinimum: acceptsMissing }: Waiting,
+  { wait, timeout, since, fleeting, acceptMinimum: acceptsMissing }: Waiting,
 ): Promise<Accepted | Ended> {
   const { operation, unchanged } = accepted;
   if (!wait) return { name, accepted };
-  const end = await followOperation(session, { name, operation, since, fleeting });
+  const end = await followOperation(session, { name, operation, timeout, since, fleeting });
   return {
     end,
     unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since,

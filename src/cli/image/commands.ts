@@ -1,21 +1,6 @@
-import {
-  option,
-  waitOptions,
-  wholeNumber,
-  yesOption,
-  command,
-  durationMs,
-  type CommandDefinition,
-} from '../command.js';
+import { option, waitOptions, wholeNumber, yesOption, command, type CommandDefinition } from '../command.js';
 
 const uploadsOption = option('--uploads <account>', 'only uploads to this provider account');
-
-const imageWaitOptions = [
-  ...waitOptions,
-  option('--timeout <duration>', 'wait no longer than this, such as 45m; the work continues', {
-    parse: durationMs('It must be a duration such as 30s, 10m or 1h30m, of at most 30 days.'),
-  }),
-];
 
 export const imageCommands: readonly CommandDefinition[] = [
   command('image', 'build and manage images', {
@@ -26,12 +11,12 @@ export const imageCommands: readonly CommandDefinition[] = [
       }),
       command('build <image>', 'build an image', {
         more: '; the request stays until a build succeeds',
-        options: imageWaitOptions,
+        options: waitOptions,
         json: ['image-build'],
         load: async () => (await import('./build.js')).build,
       }),
       command('upload <image>', 'retry the failed uploads of the newest build', {
-        options: imageWaitOptions,
+        options: waitOptions,
         json: ['image-upload'],
         load: async () => (await import('./upload.js')).upload,
       }),
@@ -69,7 +54,7 @@ export const imageCommands: readonly CommandDefinition[] = [
             parse: wholeNumber('It must be the number of a build.', 1, 999_999_999),
           }),
           yesOption,
-          ...imageWaitOptions,
+          ...waitOptions,
         ],
         json: ['image-change'],
         load: async () => (await import('./change.js')).remove,

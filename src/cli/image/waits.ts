@@ -13,11 +13,6 @@ export function waitsOf(view: ImageView | undefined, server: ServerView, now: nu
   ];
 }
 
-/** The same line with other numbers, such as those of progress, is the same wait. */
-export function waitKey(line: string): string {
-  return line.replaceAll(/\d+/g, '0');
-}
-
 function waitOf(
   { title, state, queue = '', since, step, failure }: ActivityView,
   { queues }: ServerView,

@@ -5,11 +5,12 @@ import type { Labels } from '../../model/cluster/labels.js';
 import { filteredOut, isFree, parseGroupCount } from '../../model/machine/selection.js';
 import type { Verdict } from '../../model/machine/node-status.js';
 import type { MachineOperation, MachineView } from '../../model/machine/state.js';
+import type { WaitOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 import { messageOf } from '../report-error.js';
 import type { Session } from '../session.js';
 import type { Shown } from '../verb.js';
-import { untilInterrupted } from '../waiting.js';
+import { untilEnd } from '../waiting.js';
 import { formatState } from './machine-text.js';
 
 /** Machines on which an operation on a pattern runs concurrently. */
@@ -21,8 +22,7 @@ export interface SelectOptions {
   readonly label?: Labels;
 }
 
-export interface BatchOptions extends SelectOptions {
-  readonly wait: boolean;
+export interface BatchOptions extends SelectOptions, WaitOptions {
   readonly atOnce?: number;
 }
 
@@ -148,12 +148,15 @@ interface BatchWork {
 export async function runBatch(
   { client }: Session,
   names: readonly string[],
-  { wait, atOnce = defaultAtOnce }: BatchOptions,
+  { wait, timeout, atOnce = defaultAtOnce }: BatchOptions,
   { what, begin }: BatchWork,
 ): Promise<{ readonly results: readonly MachineResult[] }> {
   const limit = pLimit(atOnce);
-  const results = await untilInterrupted(
-    (signal) =>
+  const results = await untilEnd({
+    what: `every started operation (${what})`,
+    next: 'heddle machine list',
+    timeout,
+    end: (signal) =>
       Promise.all(
         names.map((name) =>
           limit(async (): Promise<MachineResult> => {
@@ -175,9 +178,7 @@ export async function runBatch(
           }),
         ),
       ),
-    `every started operation (${what})`,
-    'heddle machine list',
-  );
+  });
   return { results };
 }
 

@@ -3,8 +3,9 @@ import type { MachineOperation, MachineView } from '../../model/machine/state.js
 import { machineWorkflowId } from '../../model/names.js';
 import { printAccess } from '../access-text.js';
 import { exitCodes } from '../errors.js';
-import { untilInterrupted } from '../waiting.js';
+import { printNew, troublesIn, untilEnd } from '../waiting.js';
 import { readWorkflows } from '../system/server-view.js';
+import type { WaitOptions } from '../configuration.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
 import type { Shown } from '../verb.js';
@@ -33,22 +34,18 @@ export async function finish(
   { client, temporal, output }: Session,
   name: string,
   operation: string,
-  { wait }: { readonly wait: boolean },
+  { wait, timeout }: WaitOptions,
 ): Promise<Outcome> {
   if (!wait) return { name, accepted: operation };
   const next = showCommand(name);
-  return untilInterrupted(
-    (signal) => client.machines.waitFor(name, operation, { signal, onView: showSteps(output) }),
-    `operation ${operation} of machine ${name}`,
+  return untilEnd({
+    what: `operation ${operation} of machine ${name}`,
     next,
-    {
-      view: () => readWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`),
-      more: next,
-      onChange: (text) => {
-        if (text !== undefined) output.line(text);
-      },
-    },
-  );
+    timeout,
+    end: (signal) => client.machines.waitFor(name, operation, { signal, onView: showSteps(output) }),
+    obstacles: troublesIn(() => readWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`), next),
+    onObstacles: printNew(output),
+  });
 }
 
 export const outcomeShown = {

@@ -5,7 +5,7 @@ import type { DriftKind, MachineIntent } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { parseDuration } from '../../model/duration.js';
 import { readPublicKeyFile } from '../access-text.js';
-import type { ServerOptions } from '../configuration.js';
+import type { ServerOptions, WaitOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 import type { Session } from '../session.js';
 import { confirm, type Confirmation } from '../terminal.js';
@@ -20,9 +20,7 @@ import {
 } from './batch.js';
 import { finish, hasEndedAs, outcomeShown } from './follow.js';
 
-export interface MachineOptions extends ServerOptions {
-  readonly wait: boolean;
-}
+export interface MachineOptions extends ServerOptions, WaitOptions {}
 
 type PowerVerb = Extract<MachineIntent, { readonly kind: 'power' }>['verb'];
 
@@ -221,11 +219,12 @@ interface LogInOptions extends MachineOptions {
 }
 
 /** Creates an account for a user, and shows how to log in. */
-export const logIn = verb(async (session: Session, name: string, { user, key, wait }: LogInOptions) => {
+export const logIn = verb(async (session: Session, name: string, options: LogInOptions) => {
+  const { user, key } = options;
   const publicKey = key === undefined ? undefined : readPublicKeyFile(key);
   const { machines } = session.client;
   const { operation: id } = await machines.operate(name, { kind: 'log in', user, publicKey });
-  const outcome = await finish(session, name, id, { wait });
+  const outcome = await finish(session, name, id, options);
   const hasAccess = 'machine' in outcome && outcome.operation.state === 'done';
   return hasAccess ? { ...outcome, access: await machines.access(name), keyFile: key } : outcome;
 }, outcomeShown);

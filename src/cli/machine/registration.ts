@@ -3,13 +3,13 @@ import type { JsonObject } from '../../model/json.js';
 import type { DriftKind, Registration } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { CliError } from '../errors.js';
-import type { ServerOptions } from '../configuration.js';
+import type { ServerOptions, WaitOptions } from '../configuration.js';
 import type { Pairs } from '../pairs.js';
 import type { Session } from '../session.js';
 import { verb } from '../verb.js';
 import { finish, outcomeShown } from './follow.js';
 
-export interface AddOptions extends ServerOptions {
+export interface AddOptions extends ServerOptions, WaitOptions {
   readonly provider: string;
   readonly flavor: string;
   readonly image: string;
@@ -21,7 +21,6 @@ export interface AddOptions extends ServerOptions {
   readonly label?: Labels;
   /** An inventory file, in place of a name. */
   readonly from?: string;
-  readonly wait: boolean;
   readonly atOnce?: number;
 }
 
@@ -72,7 +71,7 @@ const addOne = verb(
 );
 
 type MoveOptions = ServerOptions &
-  Pick<AddOptions, 'provider' | 'wait'> &
+  Pick<AddOptions, 'provider' | keyof WaitOptions> &
   Partial<Pick<AddOptions, 'flavor' | 'image' | 'field'>>;
 
 /** Moves a machine to another provider account. */

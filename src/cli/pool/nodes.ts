@@ -1,9 +1,10 @@
 import { isTaken } from '../../model/pool/node.js';
 import type { PoolNodeView } from '../../model/pool/view.js';
 import { CliError } from '../errors.js';
-import type { ServerOptions } from '../configuration.js';
+import type { ServerOptions, WaitOptions } from '../configuration.js';
 import { confirm } from '../terminal.js';
 import { formatCount } from '../format.js';
+import { untilEnd } from '../waiting.js';
 import { poolVerb } from './pool-verb.js';
 
 export interface HoldOptions extends ServerOptions {
@@ -33,8 +34,7 @@ export async function hold(name: string, node: string, options: HoldOptions): Pr
   return holdNode(name, node, options);
 }
 
-export interface DeleteOptions extends ServerOptions {
-  readonly wait: boolean;
+export interface DeleteOptions extends ServerOptions, WaitOptions {
   readonly abandon?: boolean;
   readonly yes?: boolean;
 }
@@ -73,8 +73,15 @@ const deletePool = poolVerb(
     const nodes = formatCount(all.length, 'node');
     await confirm(`Delete pool ${pool.name} and its ${nodes}${usersOf(all)}?`, options);
     await pool.deletePool();
-    if (options.wait) await pool.gone();
-    return { pool: pool.name, deleted: options.wait };
+    const { wait, timeout } = options;
+    if (wait)
+      await untilEnd({
+        what: `the deletion of pool ${pool.name}`,
+        next: `heddle pool nodes ${pool.name}`,
+        timeout,
+        end: () => pool.gone(),
+      });
+    return { pool: pool.name, deleted: wait };
   },
   { print: (output, { pool, deleted }) => output.line(`pool ${pool} is ${deleted ? '' : 'being '}deleted`) },
 );

@@ -1,17 +1,17 @@
 import { HeddleError } from '../../client/errors.js';
 import type { DemandOptions, PoolClient } from '../../client/pool/pool-client.js';
 import type { RequestView } from '../../model/pool/view.js';
-import type { ServerOptions } from '../configuration.js';
+import type { ServerOptions, WaitOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
-import { catchInterrupt } from '../interrupts.js';
+import { formatDuration } from '../format.js';
 import type { Output } from '../output.js';
+import { untilEnd } from '../waiting.js';
 import { poolVerb } from './pool-verb.js';
 import { heldFor, renewOften } from './renewal.js';
 import { untilReturned } from './return-requests.js';
 import { countStates, printRequest, printRequests, withoutSecrets } from './request-text.js';
 
-export interface CreateOptions extends ServerOptions {
-  readonly wait: boolean;
+export interface CreateOptions extends ServerOptions, WaitOptions {
   /** The request outlives this command. */
   readonly detach?: boolean;
   /** Number of requests, each for all of the labels. */
@@ -38,10 +38,8 @@ const createOne = poolVerb(
   async (pool, { output }, labels: readonly string[], options: CreateOptions) => {
     const request = await pool.request(labels, demandOf(options));
     if (!options.wait || request.state === 'fulfilled') return request;
-    return whileHeld(pool, output, [request.id], options, () => {
-      output.note(`request ${request.id}: waiting${options.detach === true ? '' : '; Ctrl-C returns it'}`);
-      return pool.waitFor(request.id);
-    });
+    output.note(`request ${request.id}: waiting${options.detach === true ? '' : '; Ctrl-C returns it'}`);
+    return whileHeld(pool, output, [request.id], options, () => pool.waitFor(request.id));
   },
   {
     document: (request) => withoutSecrets(request),
@@ -103,7 +101,7 @@ function isHeld({ wait, detach }: CreateOptions): boolean {
   return wait && detach !== true;
 }
 
-/** Renews the requests while it waits. An interrupt returns them, unless they are detached. */
+/** Renews the requests while it waits. An interrupt and the time limit return them, unless they are detached. */
 async function whileHeld<Result>(
   pool: PoolClient,
   output: Output,
@@ -111,21 +109,23 @@ async function whileHeld<Result>(
   options: CreateOptions,
   wait: () => Promise<Result>,
 ): Promise<Result> {
-  if (!isHeld(options)) return wait();
-  const { signal, race, release } = catchInterrupt();
-  const stopRenewal = renewOften(pool, ids);
+  const [what, be] = ids.length === 1 ? [`request ${ids[0]}`, 'is'] : [`${ids.length} requests`, 'are'];
+  const stopRenewal = isHeld(options) ? renewOften(pool, ids) : undefined;
+  const { timeout } = options;
+  const next = `heddle request list ${pool.name}`;
   try {
-    return await race(wait());
+    return await untilEnd({ what, next, timeout, end: wait });
   } catch (cause) {
-    if (!signal.aborted) throw cause;
-    const [what, be] = ids.length === 1 ? [`request ${ids[0]}`, 'is'] : [`${ids.length} requests`, 'are'];
+    const isStopped = cause instanceof CliError && (cause.code === 'Interrupted' || cause.code === 'Failed');
+    if (!isHeld(options) || !isStopped) throw cause;
     const isReturned = await untilReturned(output, what, pool.cancelMany(ids));
-    throw new CliError('Interrupted', `stopped waiting${isReturned ? `; ${what} ${be} returned` : ''}`, {
-      next: `heddle request list ${pool.name}`,
+    const stopped =
+      cause.code === 'Interrupted' ? 'stopped waiting' : `waited ${formatDuration(timeout ?? 0)}`;
+    throw new CliError(cause.code, `${stopped}${isReturned ? `; ${what} ${be} returned` : ''}`, {
+      next,
       cause,
     });
   } finally {
-    stopRenewal();
-    release();
+    stopRenewal?.();
   }
 }

@@ -1,7 +1,7 @@
 import type { ReservationView } from '../../model/reservation/view.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
-import { untilInterrupted } from '../waiting.js';
+import { untilEnd } from '../waiting.js';
 import type { Output } from '../output.js';
 import { formatDuration, formatMoment, optional } from '../format.js';
 import { verb } from '../verb.js';
@@ -49,11 +49,11 @@ export const show = verb(
 export const ready = verb(
   ({ client: { reservations } }, id: string, _options: ServerOptions) => {
     const isSettled = ({ state }: ReservationView): boolean => !isAhead(state);
-    return untilInterrupted(
-      (signal) => reservations.waitUntil(id, isSettled, { signal, everyMs: 500 }),
-      `reservation ${id}`,
-      `heddle reservation show ${id}`,
-    );
+    return untilEnd({
+      what: `reservation ${id}`,
+      next: `heddle reservation show ${id}`,
+      end: (signal) => reservations.waitUntil(id, isSettled, { signal, everyMs: 500 }),
+    });
   },
   {
     document: (reservation) => ({ reservation }),

@@ -1,14 +1,15 @@
 import { findOperation, type WaitResult } from '../../../client/wait.js';
 import type { ClusterStatus } from '../../../model/cluster/view.js';
 import { cleanLine } from '../../clean-text.js';
+import type { WaitOptions } from '../../configuration.js';
 import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';
 import { readServer } from '../../system/server-view.js';
-import { untilInterrupted } from '../../waiting.js';
+import { troublesIn, untilEnd } from '../../waiting.js';
 import { openLineView } from './line-view.js';
 import { openLiveView, type ProgressView } from './live-view.js';
 
-export interface FollowRequest {
+export interface FollowRequest extends Pick<WaitOptions, 'timeout'> {
   readonly name: string;
   readonly operation: string;
   /** Milliseconds since the epoch; tasks that ended earlier are not shown. */
@@ -26,7 +27,7 @@ const silent: ProgressView = { show: () => undefined, warn: () => undefined, end
  * @throws CliError Interrupted; HeddleError NoWorker or NoServer after minutes of silence.
  */
 export async function followOperation(session: Session, request: FollowRequest): Promise<WaitResult> {
-  const { name, operation } = request;
+  const { name, operation, timeout } = request;
   const view = openView(session, request);
   // Both share one line; an outage comes first.
   let [outage, trouble]: (string | undefined)[] = [];
@@ -35,8 +36,11 @@ export async function followOperation(session: Session, request: FollowRequest):
     view.warn(outage ?? trouble);
   };
   try {
-    return await untilInterrupted(
-      (signal) =>
+    return await untilEnd({
+      what: `operation ${operation} of ${name}`,
+      next: `heddle status ${name} --watch`,
+      timeout,
+      end: (signal) =>
         session.client.waitFor(name, operation, {
           signal,
           onStatus: (status) => {
@@ -52,19 +56,16 @@ export async function followOperation(session: Session, request: FollowRequest):
                 : 'No worker has responded in time; the work continues when one does.',
             ),
         }),
-      `operation ${operation} of ${name}`,
-      `heddle status ${name} --watch`,
-      view === silent
-        ? undefined
+      obstacles: troublesIn(() => readServer(session.temporal, name), `heddle status ${name}`),
+      ...(view === silent
+        ? {}
         : {
-            view: () => readServer(session.temporal, name),
-            more: `heddle status ${name}`,
-            onChange: (text) => {
-              trouble = text;
+            onObstacles: ([first]) => {
+              trouble = first;
               view.warn(outage ?? trouble);
             },
-          },
-    );
+          }),
+    });
   } finally {
     await view.end();
   }
