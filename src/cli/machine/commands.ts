@@ -1,8 +1,9 @@
 import { Argument } from 'commander';
+import type { MachineRequestIntent } from '../../client/machine.js';
 import { parsePair } from '../pairs.js';
-import { bootDevices } from '../../model/machine/boot.js';
-import { driftKinds, powerVerbs } from '../../model/machine/state.js';
-import { parseImageRef } from '../../model/machine/image.js';
+import { bootDevices, type BootDevice } from '../../model/machine/boot.js';
+import { driftKinds, powerVerbs, type DriftKind, type MachineIntent } from '../../model/machine/state.js';
+import { parseImageRef, type ImageRef } from '../../model/machine/image.js';
 import { groupRule, isGroupName } from '../../model/machine/selection.js';
 import {
   argument,
@@ -17,6 +18,7 @@ import {
   command,
   type CommandDefinition,
 } from '../command.js';
+import { captureIntent, labelIntent, loadIntent, quarantineIntent } from './intents.js';
 
 const parseImage = parser(
   'It must be an image, name or name@revision, of letters, digits, dots, underscores and hyphens.',
@@ -66,6 +68,32 @@ const batchOptions = [...filterOptions, atOnceOption];
 
 const userOption = option('--user <user>', 'the user').makeOptionMandatory();
 
+interface MachineVerb extends Pick<CommandDefinition, 'more' | 'arguments' | 'options'> {
+  /** It takes one machine only, and no pattern of names. */
+  readonly isSingle?: boolean;
+  /** What it requests, by its arguments after the machine, and its options. */
+  readonly intent: (...words: never[]) => MachineRequestIntent;
+}
+
+/** A command that starts an operation on each of its machines, and waits for its end. */
+function machineVerb(
+  usage: string,
+  description: string,
+  { isSingle = false, intent, options = [], ...more }: MachineVerb,
+): CommandDefinition {
+  return command(usage, description, {
+    ...more,
+    options: [...options, ...(isSingle ? [] : batchOptions), ...waitOptions],
+    json: isSingle ? ['machine-operation'] : ['machine-operation', 'machine-operations'],
+    load: async () => {
+      const { operation, patternOperation } = await import('./operate.js');
+      return isSingle ? operation(intent) : patternOperation(intent);
+    },
+  });
+}
+
+type PowerVerb = Extract<MachineIntent, { readonly kind: 'power' }>['verb'];
+
 /** Standalone machines. */
 export const machineCommands: readonly CommandDefinition[] = [
   command('machine', 'machines and their images', {
@@ -109,10 +137,8 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./registration.js')).add,
       }),
-      command('retry <machine>', 'retry a failed registration, or read the hardware again', {
-        options: [...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).retry,
+      machineVerb('retry <machine>', 'retry a failed registration, or read the hardware again', {
+        intent: () => ({ kind: 'retry' }),
       }),
       command('list', 'list the machines', {
         alias: 'ls',
@@ -124,26 +150,21 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine'],
         load: async () => (await import('./show.js')).show,
       }),
-      command('status <machine>', 'check which image is on a machine', {
+      machineVerb('status <machine>', 'check which image is on a machine', {
         more: ': READY, POST_LOAD, RELOAD or UNKNOWN, with the evidence',
         options: [
           option('--image <image[@revision]>', 'expected image (default: the one that was loaded)', {
             parse: parseImage,
           }),
-          ...batchOptions,
-          ...waitOptions,
         ],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).status,
+        intent: ({ image }: { readonly image?: ImageRef }) => ({ kind: 'status', image }),
       }),
-      command('power <machine>', 'show or change the power state of a machine', {
+      machineVerb('power <machine>', 'show or change the power state of a machine', {
         more: ': on, off, reset or status',
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
-        options: [...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).power,
+        intent: (verb: PowerVerb) => ({ kind: 'power', verb }),
       }),
-      command('boot <machine>', 'set what a machine boots next time', {
+      machineVerb('boot <machine>', 'set what a machine boots next time', {
         more: '; its power state does not change, and later boots are as before',
         options: [
           choice(
@@ -151,68 +172,52 @@ export const machineCommands: readonly CommandDefinition[] = [
             'what to boot: the network, the disk, a CD, or the firmware setup',
             bootDevices,
           ).makeOptionMandatory(),
-          ...batchOptions,
-          ...waitOptions,
         ],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).boot,
+        intent: ({ once }: { readonly once: BootDevice }) => ({ kind: 'boot', device: once }),
       }),
       command('console <machine>', 'connect this terminal to the serial console of a machine', {
         more: ', of type ipmi, redfish or libvirt; needs a host of its site whose heddle.yaml has the account',
         json: [],
         load: async () => (await import('./console.js')).openConsole,
       }),
-      command('load <machine>', 'load an image onto a machine', {
+      machineVerb('load <machine>', 'load an image onto a machine', {
         more: '; the content of its disk is lost. Does nothing if the image is already there, or if this cannot be determined',
         arguments: [argument('<image[@revision]>', 'the image, such as base or base@2', parseImage)],
         options: [
           option('--force', 'write the image regardless of the current content'),
           choice('--only <steps>', 'write nothing, and repeat only the steps after the load', ['post-load']),
           option('--within <duration>', 'total time limit, such as 45m'),
-          ...batchOptions,
-          ...waitOptions,
         ],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).load,
+        intent: loadIntent,
       }),
-      command('capture <machine>', 'capture an image of a machine', {
+      machineVerb('capture <machine>', 'capture an image of a machine', {
         more: '; the image must not exist yet, and is verified by loading it',
         arguments: [argument('<image[@revision]>', 'the image, such as base or base@2', parseImage)],
         options: [
           option('--no-prove', 'skip the verification; the machine stays in maintenance'),
           option('--within <duration>', 'total time limit, such as 2h'),
-          ...waitOptions,
         ],
-        json: ['machine-operation'],
-        load: async () => (await import('./operate.js')).capture,
+        isSingle: true,
+        intent: captureIntent,
       }),
-      command('unload <machine>', 'remove the data of the user from a machine', {
-        options: [...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).unload,
+      machineVerb('unload <machine>', 'remove the data of the user from a machine', {
+        intent: () => ({ kind: 'unload' }),
       }),
-      command('correct <machine>', 'set which drift of a machine is corrected automatically', {
+      machineVerb('correct <machine>', 'set which drift of a machine is corrected automatically', {
         arguments: [argument('<drift>', 'gone, power, image, separated by commas, or none', parseDrift)],
-        options: [...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).correct,
+        intent: (drift: readonly DriftKind[]) => ({ kind: 'correct', drift }),
       }),
-      command('group <machine>', 'set the groups of a machine', {
+      machineVerb('group <machine>', 'set the groups of a machine', {
         arguments: [argument('<groups>', 'groups, separated by commas, or none', parseGroups)],
-        options: [...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).group,
+        intent: (groups: readonly string[]) => ({ kind: 'group', groups }),
       }),
-      command('label <machine> <changes...>', 'set or remove labels of a machine', {
+      machineVerb('label <machine> <changes...>', 'set or remove labels of a machine', {
         more: ': KEY=VALUE sets one, and KEY- removes it',
-        options: [...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).label,
+        intent: labelIntent,
       }),
-      command('reserve <machine>', 'reserve a machine for a user', {
-        options: [userOption, ...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).reserve,
+      machineVerb('reserve <machine>', 'reserve a machine for a user', {
+        options: [userOption],
+        intent: ({ user }: { readonly user: string }) => ({ kind: 'reserve', user }),
       }),
       command('log-in <machine>', 'create a login for the user of a machine', {
         more: '; its image then counts as tainted',
@@ -227,35 +232,23 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./operate.js')).logIn,
       }),
-      command('release <machine>', 'release a reservation that was not used', {
-        options: [...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).release,
+      machineVerb('release <machine>', 'release a reservation that was not used', {
+        intent: () => ({ kind: 'release' }),
       }),
-      command('maintain <machine>', 'take a machine out of use', {
-        options: [
-          option('--reason <text>', 'the reason', { fallback: 'maintenance' }),
-          ...batchOptions,
-          ...waitOptions,
-        ],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).maintain,
+      machineVerb('maintain <machine>', 'take a machine out of use', {
+        options: [option('--reason <text>', 'the reason', { fallback: 'maintenance' })],
+        intent: ({ reason }: { readonly reason: string }) => ({ kind: 'maintain', reason }),
       }),
-      command('restore <machine>', 'put a machine back into use', {
-        options: [...batchOptions, ...waitOptions],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).restore,
+      machineVerb('restore <machine>', 'put a machine back into use', {
+        intent: () => ({ kind: 'restore' }),
       }),
-      command('quarantine <machine>', 'exclude a machine from use, with a comment', {
+      machineVerb('quarantine <machine>', 'exclude a machine from use, with a comment', {
         more: ': it is not allocated until --end; users can still operate it',
         options: [
           option('-m, --comment <text>', 'the reason; required unless --end is given'),
           option('--end', 'end the quarantine'),
-          ...batchOptions,
-          ...waitOptions,
         ],
-        json: ['machine-operation', 'machine-operations'],
-        load: async () => (await import('./operate.js')).quarantine,
+        intent: quarantineIntent,
       }),
       command('cancel <machine>', 'cancel the current operation of a machine', {
         more: '; cancelling a load that has started to write leaves the machine failed',
