@@ -1,29 +1,10 @@
 import type { Descriptor, PluginType } from '../schema/descriptor.js';
 import { errorAt, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
-import type {
-  CanFind,
-  CanGrantAccess,
-  CanBeNotified,
-  CanList,
-  CanOffer,
-  CanQuota,
-  CanShowConsole,
-  MachineAbilities,
-  SystemPart,
-} from './contract.js';
-
-type ProviderAbility = keyof (CanList &
-  CanFind &
-  CanBeNotified &
-  CanQuota &
-  CanOffer &
-  CanShowConsole &
-  MachineAbilities);
-type AutomatorAbility = keyof (SystemPart & CanGrantAccess);
+import type { AutomatorAbilities, ProviderAbilities } from './contract.js';
 
 /** By name, so that the compiler reports a method that the contract adds or drops. */
-const providerAbilities: Readonly<Record<ProviderAbility, true>> = {
+const providerAbilities: Readonly<Record<keyof ProviderAbilities, true>> = {
   list: true,
   find: true,
   quota: true,
@@ -60,7 +41,7 @@ const providerAbilities: Readonly<Record<ProviderAbility, true>> = {
   downloadImage: true,
   deleteImage: true,
 };
-const automatorAbilities: Readonly<Record<AutomatorAbility, true>> = {
+const automatorAbilities: Readonly<Record<keyof AutomatorAbilities, true>> = {
   preCapture: true,
   postLoad: true,
   preReload: true,

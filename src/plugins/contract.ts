@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../model/json.js';
 import type { Task, TaskResult } from '../model/node/task.js';
 import { PluginError } from './errors.js';
-import type { MachineInput } from './machine-abilities.js';
+import type { MachineAbilities, MachineInput } from './machine-abilities.js';
 import type {
   Calls,
   Claims,
@@ -198,25 +198,6 @@ export function requireKey(
   );
 }
 
-/**
- * Ability: lists the existing machines that carry all of the given tags. One call returns the whole account:
- * for leak detection, to detect machines that are gone, stopped or moved, and to find machines of a previous
- * run of a cluster. The result may lag by the descriptor's `consistencyWindowMs`. Also called outside of
- * tasks: `this.task` then names no node.
- */
-export interface CanList {
-  list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]>;
-}
-
-/**
- * Ability: finds all machines made with this key; more than one indicates an earlier fault. Called if a list
- * is in doubt, and to adopt the machine of an earlier CREATE. An empty result counts as absence after two
- * calls that are `consistencyWindowMs` apart.
- */
-export interface CanFind {
-  find(key: string): Promise<readonly Machine[]>;
-}
-
 /** Limits of an account and its total usage: `nodes`, `cores`, `memory` in MiB, or names of the provider. */
 export interface AccountQuota {
   readonly limits: Readonly<Record<string, number>>;
@@ -228,19 +209,6 @@ export interface AccountQuota {
 /** Flavors whose sizes are requested in addition to the quota. */
 export interface WantedSizes {
   readonly flavors: readonly string[];
-}
-
-/** Ability: the account's quota, which limits pools. Called outside of tasks: `this.task` names no node. */
-export interface CanQuota {
-  quota(wanted: WantedSizes): Promise<AccountQuota>;
-}
-
-/**
- * Ability: the last KiB of the machine's console output since it booted, as text; undefined if the provider
- * has none. Called if CONFIRM fails. It only reads, and its errors are logged.
- */
-export interface CanShowConsole {
-  consoleOutput(input: MachineInput): Promise<string | undefined>;
 }
 
 /** The flavor and the image of a group, by the provider's names. */
@@ -260,12 +228,39 @@ export interface AccountOffers {
   readonly refused?: { readonly flavor?: string | undefined; readonly image?: string | undefined };
 }
 
-/**
- * Ability: the flavors and images that the account offers, so that a plan rejects what CREATE would reject.
- * Called outside of tasks: `this.task` names no node. It must not reject anything that it cannot check.
- */
-export interface CanOffer {
+/** Optional methods of a provider: its abilities. */
+export interface ProviderAbilities extends MachineAbilities {
+  /**
+   * Lists the existing machines that carry all of the given tags. One call returns the whole account: for leak detection, to
+   * detect machines that are gone, stopped or moved, and to find machines of a previous run of a cluster. The result may
+   * lag by the descriptor's `consistencyWindowMs`. Also called outside of tasks: `this.task` then names no node.
+   */
+  list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]>;
+  /**
+   * Finds all machines made with this key; more than one indicates an earlier fault. Called if a list is in doubt, and to
+   * adopt the machine of an earlier CREATE. An empty result counts as absence after two calls that are
+   * `consistencyWindowMs` apart.
+   */
+  find(key: string): Promise<readonly Machine[]>;
+  /** The account's quota, which limits pools. Called outside of tasks: `this.task` names no node. */
+  quota(wanted: WantedSizes): Promise<AccountQuota>;
+  /**
+   * The flavors and images that the account offers, so that a plan rejects what CREATE would reject. Called outside of
+   * tasks: `this.task` names no node. It must not reject anything that it cannot check.
+   */
   offers(wanted: WantedKind): Promise<AccountOffers>;
+  /**
+   * The last KiB of the machine's console output since it booted, as text; undefined if the provider has none. Called if
+   * CONFIRM fails. It only reads, and its errors are logged.
+   */
+  consoleOutput(input: MachineInput): Promise<string | undefined>;
+  /**
+   * DELETE of this machine has succeeded and its absence was verified: for clean-up in other systems. This and `nodeReused`
+   * may be called twice, or never if a worker dies, so nothing may depend on them. Errors are only logged.
+   */
+  nodeDeleted(input: MachineInput): Promise<void>;
+  /** A used machine of a pool is ready for the next request. Called outside of tasks: `this.task` names no node. */
+  nodeReused(input: MachineInput): Promise<void>;
 }
 
 /** The part of the context that only automators have. */

@@ -63,158 +63,13 @@ export interface ImageInput extends MachineInput {
   readonly imageTags?: Readonly<Record<string, string>>;
 }
 
-/**
- * Ability: power. Each method returns on success, on certain failure, or when the call's deadline nears, and
- * may be called again. It sends no command to a machine that is already in the wanted state.
- */
-export interface CanPower {
-  powerStatus(machine: MachineInput): Promise<PowerReading>;
-  powerOn(machine: MachineInput): Promise<Outcome>;
-  /** Forces the power off if a clean shutdown fails. */
-  powerOff(machine: MachineInput): Promise<Outcome>;
-}
-
-/**
- * Ability: resets the machine with one command, after which it is on. Without it the engine switches off and
- * on.
- */
-export interface CanReset {
-  powerReset(machine: MachineInput): Promise<Outcome>;
-}
-
 export type BootTarget = 'disk' | 'image';
-
-/** Ability: selects what the machine boots next: its disk, or the system that writes the image. */
-export interface CanSetBoot {
-  setBoot(machine: MachineInput, target: BootTarget): Promise<Outcome>;
-  bootTarget?(machine: MachineInput): Promise<string | undefined>;
-}
-
-/**
- * Ability: the machine's hardware as its controller reports it. Unknown parts are absent. Called when the
- * machine is registered, and on request.
- */
-export interface CanDescribeHardware {
-  hardware(machine: MachineInput): Promise<Hardware>;
-}
 
 /** A command that connects its terminal to a console. */
 export interface ConsoleCommand {
   readonly command: readonly string[];
   /** Environment. Secrets must be here and not in the arguments. */
   readonly environment?: Readonly<Record<string, string>>;
-}
-
-/**
- * Ability: the serial console of the machine. The CLI calls it on a host of the site, outside of tasks: the
- * machine has its `providerid` but no key.
- */
-export interface CanOpenConsole {
-  console(machine: MachineInput): Promise<ConsoleCommand>;
-}
-
-/**
- * Ability: selects what the machine boots once; later boots are unchanged. Its power state does not change.
- */
-export interface CanBootOnce {
-  bootOnce(machine: MachineInput, device: BootDevice): Promise<Outcome>;
-}
-
-/** Ability: the image library. `imageSize` is called after `imageExists` answered yes. */
-export interface CanShowImages {
-  imageExists(input: ImageInput): Promise<Knowledge>;
-  imageSize(input: ImageInput): Promise<SizeReading>;
-}
-
-/**
- * Ability of a provider of existing machines: lists the names of all machines of the account, allocated or
- * not, to test the account.
- */
-export interface CanNameMachines {
-  machineNames(): Promise<readonly string[]>;
-}
-
-/**
- * Ability: checks that an image can be loaded, before the machine is changed. `not done`: the image is
- * incomplete, or something else that a load needs is missing.
- */
-export interface CanVerifyImage {
-  verifyImage(input: ImageInput): Promise<Outcome>;
-}
-
-/** Ability: copies an image into the library that `load` reads, unless it is already there. */
-export interface CanRetrieve {
-  retrieveImage(input: ImageInput): Promise<Outcome>;
-}
-
-/**
- * Ability: writes an image to the machine, which is off if the provider has power methods. Returns when the
- * image is complete. `not done` guarantees that the disk is unchanged; an interrupted write is `unknown`.
- */
-export interface CanLoad {
-  load(input: ImageInput): Promise<LoadOutcome>;
-}
-
-/**
- * Ability: captures an image of the machine's current state, atomically. Never replaces an existing image.
- */
-export interface CanCapture {
-  capture(input: ImageInput): Promise<Outcome>;
-}
-
-/**
- * Ability: ends the program of `load`, `capture` or `retrieveImage` that runs outside of the worker, with all
- * of its processes. Called after such a call ended without a definite answer. `done`: no process is left.
- */
-export interface CanEndRun {
-  endRun(machine: MachineInput): Promise<Outcome>;
-}
-
-/**
- * Ability: releases what the machine holds and removes all data of its user; its power state does not change.
- * Called for a machine that is on or off, and repeated after an interruption. Without this ability the engine
- * calls `sanitize`.
- */
-export interface CanUnload {
-  unload(machine: MachineInput): Promise<Outcome>;
-}
-
-/**
- * Ability: the disks that the engine erases through the machine's shell: in UNLOAD, and in the first LOAD
- * after a user logged in. Called only if the account's field `erase` is a non-empty list.
- */
-export interface CanErase {
-  disksToErase(machine: MachineInput): Promise<readonly DiskToErase[]>;
-}
-
-/** Ability: the image that the provider has recorded for the machine, as a hint only. */
-export interface CanReportAssigned {
-  assignedImage(machine: MachineInput): Promise<string | undefined>;
-}
-
-/**
- * Ability: the plugin reaches this provider's resources itself, without SSH: services, devices and other
- * resources without a login. Such a resource has no address and no operating system. CONFIRM, the periodic
- * checks and LOAD call `reach` to check readiness and `currentImage` to read its image.
- */
-export interface CanBeReached {
-  /** Checks once. `yes`: the resource accepts commands. */
-  reach(machine: MachineInput): Promise<Knowledge>;
-  /** The image that the resource itself reports now: the proof of a load. */
-  currentImage(machine: MachineInput): Promise<CurrentReading>;
-}
-
-/**
- * Ability, together with `reach`: whether a resource still matches its image. Undefined if that cannot be
- * determined.
- */
-export interface CanCheckImage {
-  isAsImage(input: ImageInput): Promise<Knowledge | undefined>;
-}
-
-/** Ability, together with `reach`: marks the resource as no longer matching its image. Reasons accumulate. */
-export interface CanTaint {
-  taint(machine: MachineInput, note: { readonly reason: string; readonly at: string }): Promise<Outcome>;
 }
 
 /** An image in the provider's library, independent of any machine. */
@@ -236,56 +91,100 @@ export interface ImageFileInput extends LibraryInput {
   readonly bytes?: number;
 }
 
-/**
- * Ability: uploads a builder's file into the library as a new image, atomically. The token identifies the
- * upload. `providerImage` is the provider's name of the image if it differs from the input's.
- */
-export interface CanUploadImage {
+/** Optional methods of a provider for existing machines, and for images. */
+export interface MachineAbilities {
+  /**
+   * Each of the three power methods returns on success, on certain failure, or when the call's deadline nears, and
+   * may be called again. It sends no command to a machine that is already in the wanted state.
+   */
+  powerStatus(machine: MachineInput): Promise<PowerReading>;
+  powerOn(machine: MachineInput): Promise<Outcome>;
+  /** Forces the power off if a clean shutdown fails. */
+  powerOff(machine: MachineInput): Promise<Outcome>;
+  /** Resets the machine with one command, after which it is on. Without it the engine switches off and on. */
+  powerReset(machine: MachineInput): Promise<Outcome>;
+  /** Selects what the machine boots next: its disk, or the system that writes the image. */
+  setBoot(machine: MachineInput, target: BootTarget): Promise<Outcome>;
+  bootTarget(machine: MachineInput): Promise<string | undefined>;
+  /**
+   * The machine's hardware as its controller reports it. Unknown parts are absent. Called when the machine is
+   * registered, and on request.
+   */
+  hardware(machine: MachineInput): Promise<Hardware>;
+  /**
+   * The serial console of the machine. The CLI calls it on a host of the site, outside of tasks: the machine has its
+   * `providerid` but no key.
+   */
+  console(machine: MachineInput): Promise<ConsoleCommand>;
+  /** Selects what the machine boots once; later boots are unchanged. Its power state does not change. */
+  bootOnce(machine: MachineInput, device: BootDevice): Promise<Outcome>;
+  /** The image library. `imageSize` is called after `imageExists` answered yes. */
+  imageExists(input: ImageInput): Promise<Knowledge>;
+  imageSize(input: ImageInput): Promise<SizeReading>;
+  /**
+   * For providers of existing machines: lists the names of all machines of the account, allocated or not, to test
+   * the account.
+   */
+  machineNames(): Promise<readonly string[]>;
+  /**
+   * Checks that an image can be loaded, before the machine is changed. `not done`: the image is incomplete, or
+   * something else that a load needs is missing.
+   */
+  verifyImage(input: ImageInput): Promise<Outcome>;
+  /** Copies an image into the library that `load` reads, unless it is already there. */
+  retrieveImage(input: ImageInput): Promise<Outcome>;
+  /**
+   * Writes an image to the machine, which is off if the provider has power methods. Returns when the image is
+   * complete. `not done` guarantees that the disk is unchanged; an interrupted write is `unknown`.
+   */
+  load(input: ImageInput): Promise<LoadOutcome>;
+  /** Captures an image of the machine's current state, atomically. Never replaces an existing image. */
+  capture(input: ImageInput): Promise<Outcome>;
+  /**
+   * Ends the program of `load`, `capture` or `retrieveImage` that runs outside of the worker, with all of its
+   * processes. Called after such a call ended without a definite answer. `done`: no process is left.
+   */
+  endRun(machine: MachineInput): Promise<Outcome>;
+  /**
+   * Releases what the machine holds and removes all data of its user; its power state does not change. Called for a
+   * machine that is on or off, and repeated after an interruption. Without this ability the engine calls `sanitize`.
+   */
+  unload(machine: MachineInput): Promise<Outcome>;
+  /**
+   * The disks that the engine erases through the machine's shell: in UNLOAD, and in the first LOAD after a user
+   * logged in. Called only if the account's field `erase` is a non-empty list.
+   */
+  disksToErase(machine: MachineInput): Promise<readonly DiskToErase[]>;
+  /** The image that the provider has recorded for the machine, as a hint only. */
+  assignedImage(machine: MachineInput): Promise<string | undefined>;
+  /**
+   * The plugin reaches this provider's resources itself, without SSH: services, devices and other resources without
+   * a login. Such a resource has no address and no operating system. CONFIRM, the periodic checks and LOAD call
+   * `reach` to check readiness and `currentImage` to read its image. Checks once. `yes`: the resource accepts
+   * commands.
+   */
+  reach(machine: MachineInput): Promise<Knowledge>;
+  /** The image that the resource itself reports now: the proof of a load. */
+  currentImage(machine: MachineInput): Promise<CurrentReading>;
+  /** With `reach`: whether a resource still matches its image. Undefined if that cannot be determined. */
+  isAsImage(input: ImageInput): Promise<Knowledge | undefined>;
+  /** With `reach`: marks the resource as no longer matching its image. Reasons accumulate. */
+  taint(machine: MachineInput, note: { readonly reason: string; readonly at: string }): Promise<Outcome>;
+  /**
+   * Uploads a builder's file into the library as a new image, atomically. The token identifies the upload.
+   * `providerImage` is the provider's name of the image if it differs from the input's.
+   */
   uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }>;
-}
-
-/**
- * Ability: lists images that were uploaded or captured with all of these tags, including incomplete ones, to
- * detect leaked images.
- */
-export interface CanListImages {
+  /**
+   * Lists images that were uploaded or captured with all of these tags, including incomplete ones, to detect leaked
+   * images.
+   */
   listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]>;
-}
-
-/** Ability: downloads an image into a file on a builder. */
-export interface CanDownloadImage {
+  /** Downloads an image into a file on a builder. */
   downloadImage(input: ImageFileInput): Promise<Outcome>;
-}
-
-/** Ability: deletes an image. An absent image is success; an image in use is `not done`. */
-export interface CanDeleteImage {
+  /** Deletes an image. An absent image is success; an image in use is `not done`. */
   deleteImage(input: LibraryInput): Promise<Outcome>;
 }
-
-/** Optional abilities of a provider for existing machines, and for images. */
-export type MachineAbilities = CanPower &
-  CanReset &
-  CanSetBoot &
-  CanBootOnce &
-  CanDescribeHardware &
-  CanOpenConsole &
-  CanShowImages &
-  CanRetrieve &
-  CanVerifyImage &
-  CanNameMachines &
-  CanLoad &
-  CanCapture &
-  CanEndRun &
-  CanUnload &
-  CanErase &
-  CanReportAssigned &
-  CanBeReached &
-  CanCheckImage &
-  CanTaint &
-  CanUploadImage &
-  CanListImages &
-  CanDownloadImage &
-  CanDeleteImage;
 
 export interface SystemInput {
   /** The image to load or capture. */
@@ -300,7 +199,7 @@ export interface SystemInput {
 }
 
 /**
- * Ability of an automator: the operating system's steps of loading and capturing, through the node's shell.
+ * Optional methods of an automator: the operating system's steps of loading and capturing, through the node's shell.
  * Each method may be called twice. A resource other than a machine may have some of these or none.
  */
 export interface SystemPart {
@@ -330,10 +229,10 @@ export interface AccessInput {
 }
 
 /**
- * Ability of an automator: temporary accounts for users of its machines. The engine's own login is never
- * given to a user. Each method may be called twice and interrupted at any point.
+ * Optional methods of an automator: `SystemPart`, and temporary accounts for users of its machines. The engine's own login
+ * is never given to a user. Each method may be called twice and interrupted at any point.
  */
-export interface CanGrantAccess {
+export interface AutomatorAbilities extends SystemPart {
   /**
    * Creates the account with exactly this credential, after removing earlier accounts of this kind. Never
    * adopts another account. `not done` if the machine cannot have accounts, such as a shared system.
@@ -345,18 +244,4 @@ export interface CanGrantAccess {
    * it answers `done` at once.
    */
   revokeAccess(input: AccessInput): Promise<AccountsOutcome>;
-}
-
-/**
- * Ability: notifications about machines, for clean-up in other systems. Each may be called twice, or never if
- * a worker dies, so nothing may depend on them. Errors are only logged.
- */
-export interface CanBeNotified {
-  /** DELETE of this machine has succeeded and its absence was verified. */
-  nodeDeleted?(input: MachineInput): Promise<void>;
-  /**
-   * A used machine of a pool is ready for the next request. Called outside of tasks: `this.task` names no
-   * node.
-   */
-  nodeReused?(input: MachineInput): Promise<void>;
 }

@@ -1,18 +1,11 @@
 import type { Descriptor } from '../schema/descriptor.js';
 import type {
   Automator,
+  AutomatorAbilities,
   AutomatorParts,
-  CanFind,
-  CanGrantAccess,
-  CanBeNotified,
-  CanList,
-  CanOffer,
-  CanQuota,
-  CanShowConsole,
-  MachineAbilities,
   PluginContext,
   Provider,
-  SystemPart,
+  ProviderAbilities,
 } from './contract.js';
 import type { AttemptContext } from './program/invoke.js';
 import type { Reservation } from './program/pool.js';
@@ -21,10 +14,9 @@ export type ProviderContext = PluginContext & AttemptContext;
 
 export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
 
-export type ProviderWithAbilities = Provider &
-  Partial<CanList & CanFind & CanBeNotified & CanQuota & CanOffer & CanShowConsole & MachineAbilities>;
+export type ProviderWithAbilities = Provider & Partial<ProviderAbilities>;
 
-export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAccess>;
+export type AutomatorWithAbilities = Automator & Partial<AutomatorAbilities>;
 
 export interface RegisteredPlugin<Context, Instance> {
   readonly descriptor: Descriptor;

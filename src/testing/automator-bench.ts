@@ -4,7 +4,6 @@ import type { Json, JsonObject } from '../model/json.js';
 import type {
   AccessInput,
   AttemptNote,
-  CanGrantAccess,
   NodeAddress,
   SystemInput,
   SystemPart,
@@ -106,7 +105,7 @@ export class AutomatorBench {
   }
 
   /** One task about accounts, which must be done; gives the digest of the machine's own. */
-  async access(method: keyof CanGrantAccess, input: AccessInput): Promise<Json> {
+  async access(method: 'grantAccess' | 'revokeAccess', input: AccessInput): Promise<Json> {
     const {
       answer,
       why,

@@ -118,7 +118,7 @@ describe('an entity that is filled to its limits', () => {
     await expect(handleOf(id).executeUpdate(requestUpdate, { args: [[demand]] })).rejects.toMatchObject({
       cause: {
         message: expect.stringMatching(
-          /^pool full would have \d+ bytes as JSON; the limit is \d+; .*return nodes/,
+          /^pool full would have \d+ bytes of nodes and requests as JSON; the limit is \d+; return nodes/,
         ) as string,
       },
     });

@@ -4,11 +4,10 @@ import { runId } from '../../model/names.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type {
   AccessInput,
-  CanGrantAccess,
+  AutomatorAbilities,
   Knowledge,
   Outcome,
   SystemInput,
-  SystemPart,
 } from '../../plugins/contract.js';
 import type { AutomatorWithAbilities } from '../../plugins/registry.js';
 import { readAccounts, readKnowledge, readOutcome } from '../../schema/machine-answer.js';
@@ -62,7 +61,10 @@ async function part(
   return {};
 }
 
-async function account(call: MachineCall, method: keyof CanGrantAccess): ReturnType<MachineHandler> {
+async function account(
+  call: MachineCall,
+  method: 'grantAccess' | 'revokeAccess',
+): ReturnType<MachineHandler> {
   const system = systemOf(call);
   const input = accessInput(call);
   if (input.password !== undefined) call.attempt.hide([input.password]);
@@ -118,7 +120,7 @@ type Ask = (automator: AutomatorWithAbilities) => Promise<unknown> | undefined;
 async function askSystem(
   call: MachineCall,
   name: string,
-  method: keyof (SystemPart & CanGrantAccess),
+  method: keyof AutomatorAbilities,
   ask: Ask,
 ): Promise<unknown> {
   const { parts, task, request, attempt } = call;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { stableJson } from '../../model/node/payload.js';
-import type { CanList, Machine } from '../../plugins/contract.js';
+import type { Machine, ProviderAbilities } from '../../plugins/contract.js';
 import type { OpenAccount } from './account.js';
 
 /** Default maximum age of a shared list, in ms. */
@@ -11,7 +11,7 @@ export interface SharedLists {
   get(
     account: OpenAccount,
     tags: Readonly<Record<string, string>>,
-    ask: (signal: AbortSignal) => CanList,
+    ask: (signal: AbortSignal) => Pick<ProviderAbilities, 'list'>,
     since?: number,
   ): Promise<readonly Machine[]>;
 }

@@ -1,26 +1,8 @@
 import type { Knowledge, Outcome, PowerReading, SizeReading } from '../../model/machine/answer.js';
 import type { TaskResult } from '../../model/node/task.js';
-import type { MachineInput, PluginContext } from '../contract.js';
+import type { MachineInput, PluginContext, ProviderAbilities } from '../contract.js';
 import { PluginError } from '../errors.js';
-import type {
-  BootDevice,
-  BootTarget,
-  CanBootOnce,
-  CanDescribeHardware,
-  Hardware,
-  CanCapture,
-  CanEndRun,
-  CanErase,
-  CanLoad,
-  CanPower,
-  CanReset,
-  CanRetrieve,
-  CanSetBoot,
-  CanShowImages,
-  CanVerifyImage,
-  DiskToErase,
-  ImageInput,
-} from '../machine-abilities.js';
+import type { BootDevice, BootTarget, Hardware, DiskToErase, ImageInput } from '../machine-abilities.js';
 import { resolveAddress } from '../provider-base/machines.js';
 import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
@@ -41,19 +23,7 @@ const equalReadings = 2;
  */
 export abstract class RealMachines
   extends ClaimingProvider<RealMachine, RealMachineFields>
-  implements
-    CanPower,
-    CanReset,
-    CanSetBoot,
-    CanBootOnce,
-    CanDescribeHardware,
-    CanShowImages,
-    CanRetrieve,
-    CanVerifyImage,
-    CanLoad,
-    CanCapture,
-    CanEndRun,
-    CanErase
+  implements Partial<ProviderAbilities>
 {
   static checkFields = accountFaults;
 

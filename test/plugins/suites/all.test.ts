@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { CanGrantAccess, CanBeNotified, SystemPart } from '../../../src/plugins/contract.js';
+import type { AutomatorAbilities, ProviderAbilities } from '../../../src/plugins/contract.js';
 import { findPlugins } from '../../../src/plugins/find-plugins.js';
 import { loadRegistry } from '../../../src/plugins/registry.js';
 import { systemMethods } from '../../../src/testing/automator-system-cases.js';
@@ -14,12 +14,12 @@ const without: Readonly<Record<string, string>> = {
     'its machines are those of other providers, which the workflow of a pool gives it: test/workflows/pools has both',
 };
 
-const notifications = ['nodeDeleted', 'nodeReused'] as const satisfies readonly (keyof CanBeNotified)[];
+const notifications = ['nodeDeleted', 'nodeReused'] as const satisfies readonly (keyof ProviderAbilities)[];
 const system = [
   ...systemMethods,
   'grantAccess',
   'revokeAccess',
-] as const satisfies readonly (keyof (SystemPart & CanGrantAccess))[];
+] as const satisfies readonly (keyof AutomatorAbilities)[];
 
 const suites = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.test.ts') && file !== 'all.test.ts')

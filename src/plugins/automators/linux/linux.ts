@@ -3,12 +3,11 @@ import {
   PluginError,
   type AccessInput,
   type AccountsOutcome,
-  type CanGrantAccess,
+  type AutomatorAbilities,
   type Knowledge,
   type Outcome,
   type RunOutcome,
   type SystemInput,
-  type SystemPart,
   type TaskResult,
 } from '../../contract.js';
 import { inRecordHome } from '../../../model/machine/record-file.js';
@@ -18,7 +17,7 @@ import { freshRecord, readRecord, writeRecord } from './record.js';
 import { captureHomeProgram, captureSystemProgram, processesLeft, sanitizeProgram } from './sanitize.js';
 
 /** Linux on a machine whose images are loaded and captured. */
-export class LinuxAutomator extends UniformAutomator implements SystemPart, CanGrantAccess {
+export class LinuxAutomator extends UniformAutomator implements AutomatorAbilities {
   /** Installs nothing: checks the commands that read and write the image record. */
   override async bootstrap(): Promise<void> {
     const check =

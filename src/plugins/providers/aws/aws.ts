@@ -6,14 +6,6 @@ import {
   requireKey,
   type AccountOffers,
   type AccountQuota,
-  type CanDeleteImage,
-  type CanFind,
-  type CanList,
-  type CanListImages,
-  type CanOffer,
-  type CanQuota,
-  type CanShowConsole,
-  type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
   type LibraryInput,
@@ -24,6 +16,7 @@ import {
   type UploadedImage,
   type WantedKind,
   type WantedSizes,
+  type ProviderAbilities,
 } from '../../contract.js';
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
@@ -41,18 +34,7 @@ const bootingMs = 3_000;
 const endingMs = 5_000;
 
 /** Instances of Amazon EC2. */
-export class AwsProvider
-  extends Provider<AwsFields>
-  implements
-    CanList,
-    CanFind,
-    CanOffer,
-    CanQuota,
-    CanShowConsole,
-    CanUploadImage,
-    CanListImages,
-    CanDeleteImage
-{
+export class AwsProvider extends Provider<AwsFields> implements Partial<ProviderAbilities> {
   static checkFields = conflictsOf;
 
   override async create(input: CreateInput): Promise<TaskResult> {

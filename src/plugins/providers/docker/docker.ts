@@ -7,24 +7,17 @@ import {
   requireKey,
   type AccountOffers,
   type AccountQuota,
-  type CanDeleteImage,
-  type CanFind,
-  type CanList,
-  type CanOffer,
-  type CanQuota,
-  type CanShowConsole,
-  type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
   type LibraryInput,
   type Machine,
   type MachineInput,
   type Outcome,
-  type CanListImages,
   type TaskResult,
   type UploadedImage,
   type WantedKind,
   type WantedSizes,
+  type ProviderAbilities,
 } from '../../contract.js';
 import { sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
@@ -46,18 +39,7 @@ const mostTries = 10;
 const nameTaken = /already in use|already exists|name .* in use/i;
 
 /** Containers with an SSH server, of Docker or Podman. */
-export class DockerProvider
-  extends Provider<DockerFields>
-  implements
-    CanList,
-    CanFind,
-    CanOffer,
-    CanQuota,
-    CanShowConsole,
-    CanUploadImage,
-    CanListImages,
-    CanDeleteImage
-{
+export class DockerProvider extends Provider<DockerFields> implements Partial<ProviderAbilities> {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = this.fields;
     const api = this.#api(fields);

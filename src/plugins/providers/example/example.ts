@@ -4,12 +4,11 @@ import {
   Provider,
   takeSteps,
   undoSteps,
-  type CanFind,
-  type CanList,
   type CreateInput,
   type Machine,
   type MachineInput,
   type TaskResult,
+  type ProviderAbilities,
 } from '../../contract.js';
 import { halfMade } from '../../provider-base/half-made.js';
 import type { ExampleFields } from './field-types.js';
@@ -35,7 +34,7 @@ const detailsSchema = summarySchema.extend({
 const retryMs = 300;
 
 /** Machines of several parts; `parts.ts` defines the parts and how they are created and removed. */
-export class ExampleProvider extends Provider<ExampleFields> implements CanList, CanFind {
+export class ExampleProvider extends Provider<ExampleFields> implements Partial<ProviderAbilities> {
   override async create({ key, token, tags, hostname, flavor, image }: CreateInput): Promise<TaskResult> {
     const { volumeGb } = this.fields;
     const wanted = { token, tags, hostname, flavor, image, volumeGb };

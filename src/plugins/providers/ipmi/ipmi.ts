@@ -3,12 +3,12 @@ import {
   PluginError,
   type BootDevice,
   type BootTarget,
-  type CanOpenConsole,
   type ConsoleCommand,
   type MachineInput,
   type Hardware,
   type Outcome,
   type PowerReading,
+  type ProviderAbilities,
 } from '../../contract.js';
 import {
   ControllerLogin,
@@ -47,7 +47,7 @@ const refusedPauses = [1_000, 4_000] as const;
 const longestTimeout = 20;
 
 /** Physical machines with IPMI 2.0 management controllers, through ipmitool. */
-export class IpmiProvider extends RealMachines implements CanOpenConsole {
+export class IpmiProvider extends RealMachines implements Partial<ProviderAbilities> {
   protected override power(machine: RealMachine): PowerDriver {
     const command = async (...words: readonly string[]): Promise<CommandResult> => {
       const { code, text } = await this.#ask(machine, ['chassis', 'power', ...words]);

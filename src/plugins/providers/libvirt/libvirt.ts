@@ -5,24 +5,6 @@ import {
   Provider,
   type AccountOffers,
   type AccountQuota,
-  type CanCapture,
-  type CanDeleteImage,
-  type CanDownloadImage,
-  type CanFind,
-  type CanList,
-  type CanListImages,
-  type CanLoad,
-  type CanOffer,
-  type CanOpenConsole,
-  type CanQuota,
-  type CanPower,
-  type CanReset,
-  type CanRetrieve,
-  type CanShowConsole,
-  type CanShowImages,
-  type CanReportAssigned,
-  type CanUnload,
-  type CanUploadImage,
   type ConsoleCommand,
   type CreateInput,
   type ImageFileInput,
@@ -38,6 +20,7 @@ import {
   type UploadedImage,
   type WantedKind,
   type WantedSizes,
+  type ProviderAbilities,
 } from '../../contract.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
@@ -70,28 +53,7 @@ const longestConsole = 64 * 1_024;
 const retryMs = 2_000;
 
 /** Virtual machines whose disks are overlays of base volumes. */
-export class LibvirtProvider
-  extends Provider<LibvirtFields>
-  implements
-    CanList,
-    CanFind,
-    CanShowConsole,
-    CanOffer,
-    CanQuota,
-    CanPower,
-    CanReset,
-    CanShowImages,
-    CanRetrieve,
-    CanLoad,
-    CanCapture,
-    CanReportAssigned,
-    CanUnload,
-    CanUploadImage,
-    CanListImages,
-    CanDownloadImage,
-    CanDeleteImage,
-    CanOpenConsole
-{
+export class LibvirtProvider extends Provider<LibvirtFields> implements Partial<ProviderAbilities> {
   static checkFields = conflictsOf;
 
   override async create(input: CreateInput): Promise<TaskResult> {

@@ -4,19 +4,6 @@ import {
   PluginError,
   type AccountOffers,
   type AccountQuota,
-  type CanCapture,
-  type CanDeleteImage,
-  type CanDownloadImage,
-  type CanFind,
-  type CanList,
-  type CanListImages,
-  type CanLoad,
-  type CanPower,
-  type CanQuota,
-  type CanShowConsole,
-  type CanShowImages,
-  type CanReportAssigned,
-  type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
   type ImageInput,
@@ -30,6 +17,7 @@ import {
   type TaskResult,
   type UploadedImage,
   type WantedSizes,
+  type ProviderAbilities,
 } from '../../contract.js';
 import type { LocalFields } from './field-types.js';
 import {
@@ -51,23 +39,7 @@ const consoleSchema = z.object({ text: z.string().optional() });
 const retryMs = 300;
 
 /** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */
-export class LocalProvider
-  extends Provider<LocalFields>
-  implements
-    CanList,
-    CanFind,
-    CanShowConsole,
-    CanPower,
-    CanQuota,
-    CanLoad,
-    CanCapture,
-    CanShowImages,
-    CanReportAssigned,
-    CanUploadImage,
-    CanListImages,
-    CanDownloadImage,
-    CanDeleteImage
-{
+export class LocalProvider extends Provider<LocalFields> implements Partial<ProviderAbilities> {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { key, token, hostname, flavor, image, tags } = input;
     const { publicKeys } = this.fields;

@@ -11,14 +11,6 @@ import {
   undoSteps,
   type AccountOffers,
   type AccountQuota,
-  type CanDeleteImage,
-  type CanFind,
-  type CanList,
-  type CanListImages,
-  type CanOffer,
-  type CanQuota,
-  type CanShowConsole,
-  type CanUploadImage,
   type CreateInput,
   type ImageFileInput,
   type LibraryInput,
@@ -29,6 +21,7 @@ import {
   type UploadedImage,
   type WantedKind,
   type WantedSizes,
+  type ProviderAbilities,
 } from '../../contract.js';
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
@@ -60,18 +53,7 @@ const consoleSchema = z.object({ output: z.string() });
 const consoleLines = 500;
 
 /** Servers of an OpenStack cloud. */
-export class OpenStackProvider
-  extends Provider<OpenStackFields>
-  implements
-    CanList,
-    CanFind,
-    CanOffer,
-    CanQuota,
-    CanShowConsole,
-    CanUploadImage,
-    CanListImages,
-    CanDeleteImage
-{
+export class OpenStackProvider extends Provider<OpenStackFields> implements Partial<ProviderAbilities> {
   static checkFields = conflictsOf;
 
   override async create(input: CreateInput): Promise<TaskResult> {

@@ -1,11 +1,11 @@
 import type {
   BootDevice,
   BootTarget,
-  CanOpenConsole,
   ConsoleCommand,
   Hardware,
   MachineInput,
   Outcome,
+  ProviderAbilities,
 } from '../../contract.js';
 import { PowerDriver, RealMachines, type PowerLimits, type RealMachine } from '../../bare-metal/index.js';
 import { parseFields } from '../../provider-base/fields.js';
@@ -16,7 +16,7 @@ import { RedfishSystem } from './system.js';
 const bootSources = { pxe: 'Pxe', disk: 'Hdd', cdrom: 'Cd', bios: 'BiosSetup' } as const;
 
 /** Real machines whose management controllers speak Redfish. */
-export class RedfishProvider extends RealMachines implements CanOpenConsole {
+export class RedfishProvider extends RealMachines implements Partial<ProviderAbilities> {
   protected override power(machine: RealMachine): PowerDriver {
     return powerDriverOf(this.#system(machine), this.powerLimits(), this.signal);
   }

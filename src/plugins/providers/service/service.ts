@@ -7,15 +7,6 @@ import type { TaskResult } from '../../../model/node/task.js';
 import { ClaimingProvider, programExits, runCommand } from '../../bare-metal/index.js';
 import {
   PluginError,
-  type CanBeReached,
-  type CanCapture,
-  type CanCheckImage,
-  type CanDeleteImage,
-  type CanEndRun,
-  type CanListImages,
-  type CanLoad,
-  type CanShowImages,
-  type CanTaint,
   type CurrentReading,
   type ImageInput,
   type Knowledge,
@@ -25,6 +16,7 @@ import {
   type PluginContext,
   type SizeReading,
   type UploadedImage,
+  type ProviderAbilities,
 } from '../../contract.js';
 import { hasTags } from '../../provider-base/machines.js';
 import type { ServiceFields } from './field-types.js';
@@ -41,16 +33,7 @@ const megabyte = 1_048_576;
  */
 export class ServiceProvider
   extends ClaimingProvider<Resource, ServiceFields>
-  implements
-    CanBeReached,
-    CanShowImages,
-    CanLoad,
-    CanCapture,
-    CanListImages,
-    CanDeleteImage,
-    CanCheckImage,
-    CanTaint,
-    CanEndRun
+  implements Partial<ProviderAbilities>
 {
   static checkFields = faultsOfAccount;
 

@@ -5,9 +5,6 @@ import {
   Provider,
   type AccountOffers,
   type AccountQuota,
-  type CanBeNotified,
-  type CanLoad,
-  type CanQuota,
   type Claims,
   type CreateInput,
   type ImageInput,
@@ -16,6 +13,7 @@ import {
   type Machine,
   type MachineInput,
   type PluginContext,
+  type ProviderAbilities,
 } from '../../contract.js';
 import { runCommand } from '../../bare-metal/index.js';
 import { PluginError } from '../../errors.js';
@@ -41,7 +39,7 @@ const askedAtOnce = 32;
  * has which is kept by the engine (claims): machines carry no tags, and workers on different hosts must
  * agree.
  */
-export class StaticProvider extends Provider<StaticFields> implements CanLoad, CanQuota, CanBeNotified {
+export class StaticProvider extends Provider<StaticFields> implements Partial<ProviderAbilities> {
   static checkFields = machineFaults;
 
   private readonly claims: Claims;
