@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { ClusterStatus, GroupStatus, NodeStatus } from '../model/cluster/view.js';
+import type { ClusterStatus, GroupStatus, NodeStatus } from '../schema/output/status.js';
 import { nodesQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 import { read } from './read.js';

@@ -9,7 +9,7 @@ import { quickNodes, workflowTaskMs } from '../model/resumption.js';
 import type { Labels } from '../model/cluster/labels.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import type { Outputs } from '../model/cluster/outputs.js';
-import type { ClusterStatus } from '../model/cluster/view.js';
+import type { ClusterStatus } from '../schema/output/status.js';
 import { parseSpec } from '../schema/cluster/read.js';
 import { formatProblem } from '../schema/problem.js';
 import {

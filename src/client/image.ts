@@ -4,7 +4,7 @@ import { findBuild, isGone, type Build } from '../model/image/build.js';
 import type { BuildReply, ConfigureImageReply } from '../model/image/messages.js';
 import { sourceOf, type ImageSpec } from '../model/image/spec.js';
 import { restoredImage, type ImageRecords } from '../model/image/export.js';
-import type { ImageView } from '../model/image/view.js';
+import type { ImageView } from '../schema/output/image.js';
 import { imageWorkflowId, imageWorkflowType } from '../model/names.js';
 import type { ImageInput } from '../workflows/image/workflow.js';
 import {

@@ -5,16 +5,16 @@ export {
   type OperateIntent,
 } from './heddle-client.js';
 export { MachineClient, type MachineRequestIntent } from './machine.js';
-export type { MachineOperation, MachineView, Registration } from '../model/machine/state.js';
+export type { MachineOperation, Registration } from '../model/machine/state.js';
 export type { NodeStatusReport, Verdict } from '../model/machine/node-status.js';
 export { ReservationClient, type OpenedMachine } from './reservation.js';
-export type { ReservationView } from '../model/reservation/view.js';
+export type { ReservationView } from '../schema/output/reservation.js';
 export type { ReservationNotification } from '../model/reservation/state.js';
 export type { WrittenReservation } from '../schema/reservation/request.js';
 export { ImageClient } from './image.js';
 export type { Build, ImageFile, Provenance, Upload } from '../model/image/build.js';
 export type { ImageSpec } from '../model/image/spec.js';
-export type { ImageView } from '../model/image/view.js';
+export type { ImageView } from '../schema/output/image.js';
 export { loadImageFile, readImageFile } from '../schema/image/read.js';
 export { formatImageRef, parseImageRef, type ImageRef } from '../model/machine/image.js';
 export { ResourceClient, type PutOptions } from './artifact/artifact-client.js';
@@ -32,7 +32,7 @@ export { isEmptyPlan, taskCount, type Plan } from '../model/plan/plan.js';
 export type { ClusterSpec, GroupSpec, ServiceSpec, WrittenCluster } from '../model/cluster/spec.js';
 export type { Outputs, OutputValue } from '../model/cluster/outputs.js';
 export type { GivenValue, GivenValues } from '../schema/cluster/bind.js';
-export type { ClusterStatus, NodeStatus } from '../model/cluster/view.js';
+export type { ClusterStatus, NodeStatus } from '../schema/output/status.js';
 export type { Operation, OperationKind, OperationState } from '../model/cluster/operation.js';
 export {
   PoolClient,
@@ -43,5 +43,5 @@ export {
 export { listPools, type PoolListing } from './list.js';
 export { loadPoolsFile, readPoolsFile } from '../schema/pool/read.js';
 export type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../model/pool/spec.js';
-export type { GrantedNode, PoolNodeView, PoolView, RequestView } from '../model/pool/view.js';
+export type { GrantedNode, PoolNodeView, PoolView, RequestView } from '../schema/output/pool.js';
 export type { ApplyReply } from '../model/cluster/messages.js';

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { MachineView } from '../schema/output/machine.js';
 import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { describeNode, type NodeRef } from '../model/image/spec.js';
 import type { JsonObject } from '../model/json.js';
 import type { MachineAccess } from '../model/machine/access.js';
-import type { MachineIntent, MachineOperation, MachineView, Registration } from '../model/machine/state.js';
+import type { MachineIntent, MachineOperation, Registration } from '../model/machine/state.js';
 import {
   isMachineName,
   isNodeIntent,

@@ -3,7 +3,7 @@ import type { Client, UpdateDefinition } from '@temporalio/client';
 import { readPublicKey, type MachineAccess } from '../model/machine/access.js';
 import { machineWorkflowId, reservationsWorkflowId, reservationsWorkflowType } from '../model/names.js';
 import type { ReserveReply } from '../model/reservation/messages.js';
-import type { ReservationView } from '../model/reservation/view.js';
+import type { ReservationView } from '../schema/output/reservation.js';
 import { formatProblem } from '../schema/problem.js';
 import { parseMoment } from '../schema/reservation/moment.js';
 import { readReservation, type WrittenReservation } from '../schema/reservation/request.js';

@@ -1,5 +1,5 @@
 import { endedStates, type Operation } from '../model/cluster/operation.js';
-import type { ClusterStatus } from '../model/cluster/view.js';
+import type { ClusterStatus } from '../schema/output/status.js';
 import { waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
 

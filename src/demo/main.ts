@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { HeddleClient } from '../client/heddle-client.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
-import type { ClusterStatus } from '../model/cluster/view.js';
+import type { ClusterStatus } from '../schema/output/status.js';
 import { loadSpecFile } from '../schema/cluster/read.js';
 import { formatProblem } from '../schema/problem.js';
 import { openKeyRing } from '../secrets/keys.js';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../model/json.js';
 import type { AllocatedNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
-import type { RequestView } from '../model/pool/view.js';
+import type { RequestView } from '../schema/output/pool.js';
 
 // The services that the engine provides to plugins.
 

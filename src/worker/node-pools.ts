@@ -12,7 +12,7 @@ import { listPools } from '../client/list.js';
 import { poolWorkflowId } from '../model/names.js';
 import type { AllocatedNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
-import type { RequestView } from '../model/pool/view.js';
+import type { RequestView } from '../schema/output/pool.js';
 import { PluginError, type NodePools } from '../plugins/contract.js';
 import {
   allocatedQuery,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
 import { describeState, driftLines, withHealth } from '../../src/cli/cluster/node-text.js';
 import { nodeStatus } from '../../src/model/cluster/report.js';
-import type { ClusterStatus, NodeStatus } from '../../src/model/cluster/view.js';
+import type { ClusterStatus, NodeStatus } from '../../src/schema/output/status.js';
 import type { Drift } from '../../src/model/node/drift.js';
 import type { NodeState } from '../../src/model/node/state.js';
 

@@ -6,7 +6,7 @@ import { describeDrift, driftOf } from '../../src/cli/cluster/plan/drift.js';
 import { printPlan } from '../../src/cli/cluster/plan/print-plan.js';
 import { cancelShown } from '../../src/cli/cluster/control.js';
 import { outcomeShown } from '../../src/cli/cluster/outcome.js';
-import type { ServerView } from '../../src/schema/output/status.js';
+import type { ServerView, ClusterStatus, NodeStatus } from '../../src/schema/output/status.js';
 import { printStatus } from '../../src/cli/cluster/status-text.js';
 import { findTroubles } from '../../src/cli/system/troubles.js';
 import { show as showAnswer } from '../../src/cli/verb.js';
@@ -15,7 +15,6 @@ import type { FailureRecord } from '../../src/model/node/failure.js';
 import type { Drift } from '../../src/model/node/drift.js';
 import type { Operation } from '../../src/model/cluster/operation.js';
 import type { Kind, Plan } from '../../src/model/plan/plan.js';
-import type { ClusterStatus, NodeStatus } from '../../src/model/cluster/view.js';
 
 const now = Date.parse('2026-01-01T00:01:00Z');
 const at = '2026-01-01T00:00:30Z';

@@ -6,7 +6,7 @@ import { describeCounts } from '../../src/cli/cluster/plan/plan-text.js';
 import { renderProgress } from '../../src/cli/cluster/progress/progress-view.js';
 import { cutTo, formatTable } from '../../src/cli/table.js';
 import { formatDuration } from '../../src/cli/format.js';
-import type { NodeStatus } from '../../src/model/cluster/view.js';
+import type { NodeStatus } from '../../src/schema/output/status.js';
 import type { Plan } from '../../src/model/plan/plan.js';
 
 describe('external text', () => {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { Client, WithStartWorkflowOperation, type WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { maxNodes } from '../../src/schema/cluster/spec.js';
-import type { ClusterStatus } from '../../src/model/cluster/view.js';
+import type { ClusterStatus } from '../../src/schema/output/status.js';
 import { startCodecServer } from '../../src/secrets/codec-server.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { type Stack, startStack } from '../harness/stack.js';

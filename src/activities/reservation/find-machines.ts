@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
 import { isFree } from '../../model/machine/selection.js';
-import type { MachineView } from '../../model/machine/state.js';
+import type { MachineView } from '../../schema/output/machine.js';
 import { unfitText } from '../../model/reservation/fit.js';
 import type { FindCandidatesReply, FindCandidatesRequest } from '../../model/reservation/messages.js';
 import { knownWebhooks } from '../../model/webhook.js';

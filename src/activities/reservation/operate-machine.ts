@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { MachineView } from '../../schema/output/machine.js';
 import { Context } from '@temporalio/activity';
-import type { MachineOperation, MachineView } from '../../model/machine/state.js';
+import type { MachineOperation } from '../../model/machine/state.js';
 import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
 import { GoneError, msUntil, RefusedError, type ReservationParts } from './parts.js';
 

@@ -1,7 +1,7 @@
 import { HeddleError } from '../../client/errors.js';
 import { lostOutputs } from '../../model/cluster/lost-outputs.js';
 import { lockedText } from '../../model/cluster/locked.js';
-import type { ClusterStatus } from '../../model/cluster/view.js';
+import type { ClusterStatus } from '../../schema/output/status.js';
 import { CliError } from '../errors.js';
 import { formatCount } from '../format.js';
 import type { Session } from '../session.js';

@@ -1,6 +1,6 @@
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { Operation } from '../../model/cluster/operation.js';
-import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import type { ClusterStatus, NodeStatus } from '../../schema/output/status.js';
 import type { EndedDocument } from '../../schema/output/operation.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output } from '../output.js';

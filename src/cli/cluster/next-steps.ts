@@ -3,8 +3,7 @@ import type { Drift } from '../../model/node/drift.js';
 import { isUndeletable } from '../../model/node/abandon.js';
 import { isStale } from './node-text.js';
 import { leftOf, type Operation } from '../../model/cluster/operation.js';
-import type { ClusterStatus } from '../../model/cluster/view.js';
-import type { NextStep } from '../../schema/output/status.js';
+import type { NextStep, ClusterStatus } from '../../schema/output/status.js';
 
 /** Useful commands, the most likely first. A locked cluster refuses some. */
 export function nextSteps(status: ClusterStatus, now: number): readonly NextStep[] {

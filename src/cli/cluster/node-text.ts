@@ -1,7 +1,7 @@
 import type { Action } from '../../model/action.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import type { ServiceHealth } from '../../model/node/health.js';
-import type { NodeStatus } from '../../model/cluster/view.js';
+import type { NodeStatus } from '../../schema/output/status.js';
 import { formatAge } from '../format.js';
 
 /** What a node is doing, in a few words: `INSTALL app`, `START app waits for: db started`. */

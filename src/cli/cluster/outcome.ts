@@ -1,7 +1,7 @@
 import type { WaitResult } from '../../client/wait.js';
 import type { ApplyReply } from '../../model/cluster/messages.js';
 import type { Operation } from '../../model/cluster/operation.js';
-import type { ClusterStatus } from '../../model/cluster/view.js';
+import type { ClusterStatus } from '../../schema/output/status.js';
 import type { AcceptedDocument, EndedDocument } from '../../schema/output/operation.js';
 import type { PlanDocument } from '../../schema/output/plan.js';
 import { cleanLine, cleanText } from '../clean-text.js';

@@ -1,7 +1,13 @@
 import { indexLabels } from '../../model/cluster/labels.js';
 import { leftOf, type Operation } from '../../model/cluster/operation.js';
-import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
-import type { DeliveryView, NextStep, StatusDocument, Trouble } from '../../schema/output/status.js';
+import type {
+  DeliveryView,
+  NextStep,
+  StatusDocument,
+  Trouble,
+  ClusterStatus,
+  NodeStatus,
+} from '../../schema/output/status.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
 import { formatAge, formatDuration, formatMoment } from '../format.js';

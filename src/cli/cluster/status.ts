@@ -1,13 +1,13 @@
 import { HeddleError } from '../../client/errors.js';
 import { endedStates } from '../../model/cluster/operation.js';
 import type { WaitResult } from '../../client/wait.js';
-import type { ClusterStatus } from '../../model/cluster/view.js';
 import type {
   DeliveryView,
   NextStep,
   ServerView,
   StatusDocument,
   Trouble,
+  ClusterStatus,
 } from '../../schema/output/status.js';
 import type { ServerOptions } from '../configuration.js';
 import type { Output } from '../output.js';

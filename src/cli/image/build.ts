@@ -1,5 +1,5 @@
 import { waitsForBuilder, type Build } from '../../model/image/build.js';
-import type { ImageView } from '../../model/image/view.js';
+import type { ImageView } from '../../schema/output/image.js';
 import type { Output } from '../output.js';
 import { formatDuration } from '../format.js';
 import { verb } from '../verb.js';

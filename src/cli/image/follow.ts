@@ -1,4 +1,4 @@
-import type { ImageView } from '../../model/image/view.js';
+import type { ImageView } from '../../schema/output/image.js';
 import { imageWorkflowId } from '../../model/names.js';
 import type { ServerOptions, WaitOptions } from '../configuration.js';
 import type { Session } from '../session.js';

@@ -1,4 +1,4 @@
-import type { ImageView } from '../../model/image/view.js';
+import type { ImageView } from '../../schema/output/image.js';
 import { siteOf } from '../../model/names.js';
 import type { ActivityView, ServerView } from '../../schema/output/status.js';
 

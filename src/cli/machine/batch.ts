@@ -1,10 +1,11 @@
 import pLimit from 'p-limit';
+import type { MachineView } from '../../schema/output/machine.js';
 import type { MachineRequestIntent } from '../../client/machine.js';
 import { describeIntent } from '../../model/machine/decide.js';
 import type { Labels } from '../../model/cluster/labels.js';
 import { filteredOut, isFree, parseGroupCount } from '../../model/machine/selection.js';
 import type { Verdict } from '../../model/machine/node-status.js';
-import type { MachineOperation, MachineView } from '../../model/machine/state.js';
+import type { MachineOperation } from '../../model/machine/state.js';
 import type { WaitOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 import { messageOf } from '../report-error.js';

@@ -1,5 +1,6 @@
 import type { MachineAccess } from '../../model/machine/access.js';
-import type { MachineOperation, MachineView } from '../../model/machine/state.js';
+import type { MachineView } from '../../schema/output/machine.js';
+import type { MachineOperation } from '../../model/machine/state.js';
 import { machineWorkflowId } from '../../model/names.js';
 import { printAccess } from '../access-text.js';
 import { exitCodes } from '../errors.js';

@@ -1,9 +1,10 @@
 import { indexLabels } from '../../model/cluster/labels.js';
+import type { MachineView } from '../../schema/output/machine.js';
 import { describeIntent } from '../../model/machine/decide.js';
 import { readingsThreshold } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { parseNodeName } from '../../model/machine/node-machine.js';
-import type { MachineOperation, MachineView } from '../../model/machine/state.js';
+import type { MachineOperation } from '../../model/machine/state.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { cleanLine } from '../clean-text.js';
 import type { Output } from '../output.js';

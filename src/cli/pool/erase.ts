@@ -1,7 +1,7 @@
 import { HeddleError } from '../../client/errors.js';
 import type { PoolClient } from '../../client/pool/pool-client.js';
 import { nodesWithoutUser } from '../../model/pool/node.js';
-import type { PoolNodeView } from '../../model/pool/view.js';
+import type { PoolNodeView } from '../../schema/output/pool.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { formatCount } from '../format.js';

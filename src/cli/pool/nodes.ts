@@ -1,5 +1,5 @@
 import { isTaken } from '../../model/pool/node.js';
-import type { PoolNodeView } from '../../model/pool/view.js';
+import type { PoolNodeView } from '../../schema/output/pool.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions, WaitOptions } from '../configuration.js';
 import { confirm } from '../terminal.js';

@@ -1,6 +1,6 @@
 import { poolNodeStates } from '../../model/pool/node.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
-import type { PoolNodeView, RequestView } from '../../model/pool/view.js';
+import type { PoolNodeView, RequestView } from '../../schema/output/pool.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatDuration } from '../format.js';
 import type { Output } from '../output.js';

@@ -1,6 +1,6 @@
 import { HeddleError } from '../../client/errors.js';
 import type { DemandOptions, PoolClient } from '../../client/pool/pool-client.js';
-import type { RequestView } from '../../model/pool/view.js';
+import type { RequestView } from '../../schema/output/pool.js';
 import type { ServerOptions, WaitOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';
 import { formatDuration } from '../format.js';

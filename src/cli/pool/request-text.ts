@@ -1,4 +1,4 @@
-import type { GrantedNode, RequestView } from '../../model/pool/view.js';
+import type { GrantedNode, RequestView } from '../../schema/output/pool.js';
 import { stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Output } from '../output.js';
 import { formatDuration } from '../format.js';

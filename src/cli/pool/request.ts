@@ -2,7 +2,7 @@ import { HeddleError } from '../../client/errors.js';
 import type { PoolClient } from '../../client/pool/pool-client.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions } from '../configuration.js';
-import type { RequestView } from '../../model/pool/view.js';
+import type { RequestView } from '../../schema/output/pool.js';
 import type { Session } from '../session.js';
 import { failuresOf } from './task-failures.js';
 import { poolVerb } from './pool-verb.js';

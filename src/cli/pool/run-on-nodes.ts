@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import type { PoolClient } from '../../client/pool/pool-client.js';
-import type { GrantedNode, RequestView } from '../../model/pool/view.js';
+import type { GrantedNode, RequestView } from '../../schema/output/pool.js';
 import { wordsForFileError } from '../../schema/read-text.js';
 import { quoteWords } from '../../ssh/quote.js';
 import { CliError } from '../errors.js';

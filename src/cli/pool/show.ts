@@ -1,7 +1,7 @@
 import { listPools } from '../../client/list.js';
 import { PoolClient } from '../../client/pool/pool-client.js';
 import { amountsText } from '../../model/pool/amounts.js';
-import type { PoolNodeView, PoolView } from '../../model/pool/view.js';
+import type { PoolNodeView, PoolView } from '../../schema/output/pool.js';
 import type { ServerOptions } from '../configuration.js';
 import { cleanJson } from '../clean-text.js';
 import { formatAge } from '../format.js';

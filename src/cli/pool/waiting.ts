@@ -1,4 +1,4 @@
-import type { TenantWaiting } from '../../model/pool/view-waiting.js';
+import type { TenantWaiting } from '../../schema/output/pool.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatDuration } from '../format.js';
 import { noteSilent, verb } from '../verb.js';

@@ -1,5 +1,5 @@
 import type { ReservationClient } from '../../client/reservation.js';
-import type { ReservationView } from '../../model/reservation/view.js';
+import type { ReservationView } from '../../schema/output/reservation.js';
 import { parseDuration } from '../../model/duration.js';
 import { parseMoment } from '../../schema/reservation/moment.js';
 import { CliError } from '../errors.js';

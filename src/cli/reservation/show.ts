@@ -1,4 +1,4 @@
-import type { ReservationView } from '../../model/reservation/view.js';
+import type { ReservationView } from '../../schema/output/reservation.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
 import { untilEnd } from '../waiting.js';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HeddleClient } from '../../client/heddle-client.js';
 import type { Config } from '../../config/index.js';
-import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import type { ClusterStatus, NodeStatus } from '../../schema/output/status.js';
 import { openConnection } from '../../server/connect.js';
 import { cleanLine } from '../clean-text.js';
 import { formatCount } from '../format.js';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PoolNodeView, PoolView, RequestView, TenantWaiting } from '../../schema/output/pool.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -9,8 +10,7 @@ import type { ConfigureReply, DeleteNodesRequest, PoolStart } from '../../model/
 import type { PoolFailure } from '../../model/pool/failures.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
-import type { PoolNodesPage, PoolNodeView, PoolView, RequestView } from '../../model/pool/view.js';
-import type { TenantWaiting } from '../../model/pool/view-waiting.js';
+import type { PoolNodesPage } from '../../model/pool/view.js';
 import {
   configureUpdate,
   deleteNodesUpdate,

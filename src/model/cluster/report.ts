@@ -4,7 +4,7 @@ import type { NodeState } from '../node/state.js';
 import { endedStates } from './operation.js';
 import type { ServiceSpec } from './spec.js';
 import { servicesOf, specBefore, type ClusterState, type Phase } from './state.js';
-import type { ClusterStatus, GroupStatus, NodeStatus } from './view.js';
+import type { ClusterStatus, GroupStatus, NodeStatus } from '../../schema/output/status.js';
 import { stripSecrets } from '../node/strip-secrets.js';
 import type { NodesState } from './work.js';
 

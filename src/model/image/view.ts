@@ -1,34 +1,8 @@
-import type { Build } from './build.js';
+import type { ImageView } from '../../schema/output/image.js';
 import { newestReady, nextWork } from './decide.js';
 import { refuseBuild } from './room.js';
 import { describeSource } from './spec.js';
-import type { BuildRequest, ImageState } from './state.js';
-
-/** The public view of an image: no fields of recipes, which may hold anything. */
-export interface ImageView {
-  readonly name: string;
-  readonly uid: string;
-  readonly source?: string;
-  readonly keep?: number;
-  /** In seconds. */
-  readonly rebuildAge?: number;
-  /** The revision that is offered. */
-  readonly newest?: number;
-  readonly builds: readonly Build[];
-  readonly paused?: ImageState['paused'];
-  /** Provider accounts to which uploads are paused. */
-  readonly pausedUploads?: ImageState['pausedUploads'];
-  readonly request?: BuildRequest;
-  readonly leaving?: ImageState['leaving'];
-  readonly exported?: ImageState['exported'];
-  readonly restored?: ImageState['restored'];
-  /** Machines of builds that are not known to be gone, by their names. */
-  readonly machines: readonly string[];
-  /** Pools that create nodes from it. */
-  readonly pools?: readonly string[];
-  /** For people. */
-  readonly doing: string;
-}
+import type { ImageState } from './state.js';
 
 export function viewOfImage(state: ImageState, now: number): ImageView {
   const { name, uid, spec, builds, paused, request, leaving, exported, restored, machines } = state;

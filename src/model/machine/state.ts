@@ -6,7 +6,7 @@ import type { Answer } from './answer.js';
 import type { BootDevice } from './boot.js';
 import type { Erasure } from './erase.js';
 import type { HardwareReading } from './hardware.js';
-import { parseImageRef, type ImageRef } from './image.js';
+import type { ImageRef } from './image.js';
 import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
 import type { NodeStatusReport } from './node-status.js';
 import type { MachineStateName } from './transitions.js';
@@ -196,109 +196,6 @@ export interface OperationResult {
   readonly record?: RecordView;
   /** For LOAD: what had to be done. */
   readonly did?: 'nothing' | 'post-load' | 'everything';
-}
-
-/** The public view of a machine: no payload, no fields. */
-export interface MachineView {
-  readonly name: string;
-  readonly uid: string;
-  readonly state: MachineStateName;
-  readonly why?: string;
-  readonly provider: string;
-  /** The provisioning system: the provider's type. */
-  readonly type?: string;
-  readonly site?: string;
-  readonly system: string | null;
-  readonly can: readonly string[];
-  readonly address?: string;
-  readonly providerid?: string;
-  /** By the last command that was done, or the last reading since. */
-  readonly power?: 'on' | 'off';
-  readonly image?: ImageRef & { readonly since: string };
-  readonly half?: ImageRef;
-  readonly defaultImage: ImageRef;
-  readonly user?: string;
-  readonly holder?: Holder;
-  /** As last reported by its controller. */
-  readonly hardware?: HardwareReading;
-  /** The last time that its disks were erased, with the proof. */
-  readonly erasure?: Erasure;
-  /** A user had access, and its disks have not been erased since. */
-  readonly unerased?: true;
-  readonly drift: readonly Drift[];
-  readonly checkedAt?: string;
-  readonly correct: readonly DriftKind[];
-  readonly groups: readonly string[];
-  readonly labels: Labels;
-  readonly quarantine?: Quarantine;
-  readonly operation?: MachineOperation;
-  readonly history: readonly MachineOperation[];
-  /** It is no longer registered. */
-  readonly removed?: true;
-}
-
-export function viewOfMachine(state: MachineState): MachineView {
-  const {
-    name,
-    uid,
-    registration,
-    account,
-    payload,
-    why,
-    image,
-    half,
-    user,
-    holder,
-    operation,
-    history,
-    drift = [],
-    checkedAt,
-    correct = [],
-    groups = [],
-    labels = {},
-    quarantine,
-    power,
-    hardware,
-    erasure,
-    unerased,
-  } = state;
-  const { ipaddress, providerid } = payload;
-  return {
-    name,
-    uid,
-    state: state.state,
-    provider: registration.provider,
-    system: registration.system,
-    can: account?.can ?? [],
-    history,
-    drift,
-    correct,
-    groups,
-    labels,
-    quarantine,
-    defaultImage: defaultImageOf(registration),
-    checkedAt,
-    type: account?.type,
-    site: account?.site,
-    ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}),
-    ...(typeof providerid === 'string' ? { providerid } : {}),
-    power,
-    why,
-    image,
-    half,
-    user,
-    holder,
-    hardware,
-    erasure,
-    // Of no interest where no disks are erased.
-    unerased: account?.can.includes('ERASE') === true ? unerased : undefined,
-    operation,
-  };
-}
-
-/** `host` of a machine that was made from it is its first revision. */
-function defaultImageOf({ defaultImage, image }: Registration): ImageRef {
-  return defaultImage ?? parseImageRef(image) ?? { name: 'none', revision: '1' };
 }
 
 /** Ended operations that a machine remembers. */

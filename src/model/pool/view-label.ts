@@ -1,3 +1,4 @@
+import type { PoolView } from '../../schema/output/pool.js';
 import { formatImageRef } from '../machine/image.js';
 import { missingFor, offerKey, type CapacityLedger } from './capacity-ledger.js';
 import { lacksImage, placementFor } from './library.js';
@@ -7,31 +8,8 @@ import { pauseOf } from './pause.js';
 import { usesOf } from './sizes.js';
 import type { PoolState } from './state.js';
 
-export interface LabelView {
-  readonly minReady: number;
-  readonly onReturn: string;
-  /** Nodes by state. */
-  readonly nodes: Readonly<Partial<Record<PoolNodeState, number>>>;
-  /** Why fewer nodes than `minReady` are ready, if so. */
-  readonly lacks?: string;
-  /** Requests for it that wait. */
-  readonly waiting: number;
-  /** The provider pools that serve it, the first by priority first. */
-  readonly servedBy: readonly {
-    readonly providerPool: string;
-    readonly provider: string;
-    readonly priority: number;
-    readonly slots?: number;
-    readonly image?: ServedImage;
-  }[];
-}
-
-/** The version that new nodes there are created from; absent: why there is none. */
-interface ServedImage {
-  readonly name: string;
-  readonly version?: string;
-  readonly lacks?: string;
-}
+type LabelView = PoolView['labels'][string];
+type ServedImage = NonNullable<LabelView['servedBy'][number]['image']>;
 
 export function viewLabel(pool: PoolState, ledger: CapacityLedger, label: string, now: number): LabelView {
   const { minReady = 0, onReturn = 'delete' } = pool.spec?.labels[label] ?? {};

@@ -1,24 +1,8 @@
+import type { TenantWaiting } from '../../schema/output/pool.js';
 import { openLedger } from './capacity-ledger.js';
 import { inFairOrder, weightOf } from './fair-order.js';
 import { reasonsBySignature, signatureOf } from './order.js';
 import type { PoolState } from './state.js';
-
-/** What one tenant waits for. */
-export interface TenantWaiting {
-  /** Absent: requests without a tenant. */
-  readonly tenant?: string;
-  readonly waiting: number;
-  /** When the oldest of them was made, in ms since the epoch. */
-  readonly oldest: number;
-  /** Nodes in use, and nodes that are being created for its requests. */
-  readonly nodes: number;
-  readonly weight: number;
-  /** Its part of all nodes with a request, and the part that its weight entitles it to; from 0 to 1. */
-  readonly share: number;
-  readonly fairShare: number;
-  /** The most frequent reason first. */
-  readonly reasons: readonly { readonly why: string; readonly requests: number }[];
-}
 
 /**
  * The tenants whose requests wait, in the order in which their next requests are considered. Tenants with nodes that

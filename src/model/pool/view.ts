@@ -1,60 +1,16 @@
-import type { JsonObject } from '../json.js';
+import type { GrantedNode, PoolNodeView, PoolView, RequestView } from '../../schema/output/pool.js';
 import { formatImageRef } from '../machine/image.js';
 import { stripSecrets } from '../node/strip-secrets.js';
 import { openLedger } from './capacity-ledger.js';
-import type { Amounts } from './amounts.js';
 import { isWaiting } from './allocate.js';
 import { isLost } from './allocated.js';
-import type { PoolNode, PoolNodeState } from './node.js';
-import { type VersionStatus, versionStatusOf } from './library.js';
+import type { PoolNode } from './node.js';
+import { versionStatusOf } from './library.js';
 import { pausesIn } from './pause.js';
 import { reasonsBySignature, signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
-import { viewLabel, type LabelView } from './view-label.js';
-
-/** A request as its requester sees it. */
-export interface RequestView {
-  readonly id: string;
-  readonly state: RequestState | EndedRequest['how'];
-  readonly labels: readonly string[];
-  readonly requester: string;
-  readonly priority?: number;
-  readonly tenant?: string;
-  readonly attributes?: JsonObject;
-  /** Of the machine of a cluster that the node is. */
-  readonly tags?: NodeRequest['tags'];
-  readonly providerPool?: string;
-  /** Once it is fulfilled, in the order of the labels; credentials included. */
-  readonly nodes?: readonly GrantedNode[];
-  /** Ids of nodes that are being made for it. */
-  readonly making?: readonly string[];
-  /** Why each provider pool cannot serve it. */
-  readonly declined?: Readonly<Record<string, string>>;
-  readonly waits?: string;
-  /** The last failure of a machine for it, while it waits for nodes. */
-  readonly lastFailure?: string;
-  /** Ms since the epoch. */
-  readonly createdAt?: number;
-  readonly since: number;
-  readonly expiresAt?: number;
-  readonly version: number;
-}
-
-/** A node as its requester sees it. */
-export interface GrantedNode {
-  readonly id: string;
-  readonly label: string;
-  readonly hostname: string;
-  /** How to reach it: `ipaddress`, `ssh-port`, `ssh-auth`, `ssh-host-key`. Credentials included. */
-  readonly payload: JsonObject;
-  /** Absent if the request no longer has it. */
-  readonly providerPool?: string;
-  /** From the provider pool's configuration. */
-  readonly attributes: JsonObject;
-  /** The request no longer has it: it was deleted, or its hold ended. */
-  readonly lost?: true;
-}
+import { viewLabel } from './view-label.js';
 
 export interface RequestsPage {
   /** Ask again for what changed after this. */
@@ -62,58 +18,10 @@ export interface RequestsPage {
   readonly requests: readonly RequestView[];
 }
 
-/** A node for people; holds no secret. */
-export interface PoolNodeView {
-  readonly id: string;
-  readonly label: string;
-  readonly providerPool: string;
-  readonly provider: string;
-  readonly state: PoolNodeState;
-  readonly since: number;
-  readonly createdAt: number;
-  readonly request?: string;
-  readonly requester?: string;
-  readonly tenant?: string;
-  readonly ipaddress?: string;
-  readonly providerid?: string;
-  readonly hold?: PoolNode['hold'];
-  readonly why?: string;
-  readonly backing?: string;
-  readonly slots?: number;
-  readonly handedOut: number;
-  /** The version of an image of the library that it was made from. */
-  readonly image?: string;
-  /** There is a newer version, or this one was taken back. */
-  readonly replaced?: Exclude<VersionStatus, 'current'>;
-}
-
 export interface PoolNodesPage {
   readonly nodes: readonly PoolNodeView[];
   /** Present when there are more. */
   readonly next?: string;
-}
-
-interface ProviderPoolView {
-  readonly provider: string;
-  readonly priority: number;
-  readonly limits: Amounts;
-  readonly used: Amounts;
-  /** What the account's own quota leaves to this pool. */
-  readonly quota?: Amounts;
-  /** Why no node is created there now. */
-  readonly paused?: string;
-}
-
-export interface PoolView {
-  readonly name: string;
-  readonly uid: string;
-  readonly labels: Readonly<Record<string, LabelView>>;
-  readonly providerPools: Readonly<Record<string, ProviderPoolView>>;
-  readonly tenants: Readonly<Record<string, { readonly limits: Amounts; readonly used: Amounts }>>;
-  readonly requests: Readonly<Record<RequestState, number>>;
-  readonly leaving?: { readonly by: string; readonly at: number };
-  readonly exported?: PoolState['exported'];
-  readonly restored?: PoolState['restored'];
 }
 
 function viewRequest(pool: PoolState, request: NodeRequest): RequestView {

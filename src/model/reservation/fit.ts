@@ -1,6 +1,6 @@
 import { counts } from '../machine/drift.js';
 import { filteredOut } from '../machine/selection.js';
-import type { MachineView } from '../machine/state.js';
+import type { MachineView } from '../../schema/output/machine.js';
 import type { Wanted } from './state.js';
 
 /** Why a machine does not do for a reservation; undefined when it does. */

@@ -4,7 +4,7 @@ import type { ImageRef } from '../machine/image.js';
 import type { MachineIntent } from '../machine/state.js';
 import type { Verdict } from '../machine/node-status.js';
 import type { Webhook } from '../event.js';
-import type { ReservationView } from './view.js';
+import type { ReservationView } from '../../schema/output/reservation.js';
 
 /** What a client requests. Moments are in ms since the epoch. */
 export interface ReserveRequest {

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/json.js';
 
+/** The type of what a schema of the output describes. */
+export type View<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
+
 /** Identical types, optional members included. */
 type Same<One, Other> =
   (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { buildStates, uploadStates, type Build } from '../../model/image/build.js';
-import type { ImageView } from '../../model/image/view.js';
-import { count, exactly, millisecond, moment, texts } from './exact.js';
+import { count, exactly, millisecond, moment, texts, type View } from './exact.js';
 
 const uploadSchema = z.object({
   provider: z.string(),
@@ -36,40 +35,41 @@ const buildMembers = {
 };
 const buildSchema = exactly<Build>()(z.object(buildMembers).meta({ id: 'build' }));
 
-const imageSchema = exactly<ImageView>()(
-  z
-    .object({
-      name: z.string(),
-      uid: z.string(),
-      source: z.string().optional(),
-      keep: count.optional().describe('Number of builds to keep.'),
-      rebuildAge: z.number().optional().describe('Seconds.'),
-      newest: count.optional().describe('The build that is offered.'),
-      builds: z.array(buildSchema),
-      paused: z.object({ by: z.string(), at: moment, why: z.string() }).optional(),
-      pausedUploads: z
-        .record(z.string(), z.object({ by: z.string(), at: moment }))
-        .optional()
-        .describe('Provider accounts to which uploads are paused.'),
-      request: z
-        .object({ by: z.string(), at: moment, failed: count, notBefore: millisecond.optional() })
-        .optional()
-        .describe('A requested build.'),
-      leaving: z.object({ by: z.string(), at: moment }).optional().describe('The image is being deleted.'),
-      exported: z
-        .object({ id: z.string(), by: z.string(), at: millisecond })
-        .optional()
-        .describe('The image was exported: its builds belong to the image that restores them.'),
-      restored: z
-        .object({ from: z.string(), at: millisecond })
-        .optional()
-        .describe('The export that it was restored from.'),
-      machines: texts.describe('Machines of builds.'),
-      pools: texts.optional().describe('Pools that create nodes from it.'),
-      doing: z.string().describe('Current activity, as text.'),
-    })
-    .meta({ id: 'image' }),
-);
+const imageSchema = z
+  .object({
+    name: z.string(),
+    uid: z.string(),
+    source: z.string().optional(),
+    keep: count.optional().describe('Number of builds to keep.'),
+    rebuildAge: z.number().optional().describe('Seconds.'),
+    newest: count.optional().describe('The build that is offered.'),
+    builds: z.array(buildSchema),
+    paused: z.object({ by: z.string(), at: moment, why: z.string() }).optional(),
+    pausedUploads: z
+      .record(z.string(), z.object({ by: z.string(), at: moment }))
+      .optional()
+      .describe('Provider accounts to which uploads are paused.'),
+    request: z
+      .object({ by: z.string(), at: moment, failed: count, notBefore: millisecond.optional() })
+      .optional()
+      .describe('A requested build.'),
+    leaving: z.object({ by: z.string(), at: moment }).optional().describe('The image is being deleted.'),
+    exported: z
+      .object({ id: z.string(), by: z.string(), at: millisecond })
+      .optional()
+      .describe('The image was exported: its builds belong to the image that restores them.'),
+    restored: z
+      .object({ from: z.string(), at: millisecond })
+      .optional()
+      .describe('The export that it was restored from.'),
+    machines: texts.describe('Machines of builds.'),
+    pools: texts.optional().describe('Pools that create nodes from it.'),
+    doing: z.string().describe('Current activity, as text.'),
+  })
+  .meta({ id: 'image' });
+
+/** The public view of an image; contains no fields of recipes, which may contain anything. */
+export type ImageView = View<typeof imageSchema>;
 
 const named = z.object({ name: z.string() });
 

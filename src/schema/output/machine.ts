@@ -7,12 +7,11 @@ import {
   type Drift,
   type MachineIntent,
   type MachineOperation,
-  type MachineView,
   type OperationResult,
   type Quarantine,
 } from '../../model/machine/state.js';
 import { machineStates } from '../../model/machine/transitions.js';
-import { count, exactly, moment, opaque, texts } from './exact.js';
+import { count, exactly, moment, opaque, texts, type View } from './exact.js';
 import { failureSchema } from './operation.js';
 import { troubleSchema } from './status.js';
 
@@ -106,44 +105,45 @@ const operationSchema = exactly<MachineOperation>()(
     .meta({ id: 'machine-operation' }),
 );
 
-const machineSchema = exactly<MachineView>()(
-  z
-    .object({
-      name: z.string(),
-      uid: z.string(),
-      state: z.enum(machineStates),
-      why: z.string().optional(),
-      provider: z.string(),
-      type: z.string().optional().describe('The provisioning system: the type of the provider.'),
-      site: z.string().optional(),
-      system: z.string().nullable().describe('The automator of its operating system.'),
-      can: texts.describe('Supported actions.'),
-      address: z.string().optional(),
-      providerid: z.string().optional(),
-      power: power.optional().describe('According to the last completed command, or a later observation.'),
-      image: z.object({ ...imageRef.shape, since: moment }).optional(),
-      half: imageRef.optional().describe('A load of this image started, and its result is unknown.'),
-      defaultImage: imageRef,
-      user: z.string().optional(),
-      holder: z.object({ reservation: z.string(), user: z.string(), until: moment }).optional(),
-      hardware: hardwareSchema.optional().describe('As last reported by its controller.'),
-      erasure: erasureSchema.optional().describe('The last erasure of its disks, with evidence.'),
-      unerased: z
-        .literal(true)
-        .optional()
-        .describe('A user had access, and its disks have not been erased since.'),
-      drift: z.array(driftSchema),
-      checkedAt: moment.optional(),
-      correct: z.array(driftKind).describe('Drift that is corrected automatically.'),
-      groups: texts,
-      labels: z.record(z.string(), z.string()),
-      quarantine: quarantine.optional(),
-      operation: operationSchema.optional(),
-      history: z.array(operationSchema).describe('Newest first.'),
-      removed: z.literal(true).optional(),
-    })
-    .meta({ id: 'machine' }),
-);
+const machineSchema = z
+  .object({
+    name: z.string(),
+    uid: z.string(),
+    state: z.enum(machineStates),
+    why: z.string().optional(),
+    provider: z.string(),
+    type: z.string().optional().describe('The provisioning system: the type of the provider.'),
+    site: z.string().optional(),
+    system: z.string().nullable().describe('The automator of its operating system.'),
+    can: texts.describe('Supported actions.'),
+    address: z.string().optional(),
+    providerid: z.string().optional(),
+    power: power.optional().describe('According to the last completed command, or a later observation.'),
+    image: z.object({ ...imageRef.shape, since: moment }).optional(),
+    half: imageRef.optional().describe('A load of this image started, and its result is unknown.'),
+    defaultImage: imageRef,
+    user: z.string().optional(),
+    holder: z.object({ reservation: z.string(), user: z.string(), until: moment }).optional(),
+    hardware: hardwareSchema.optional().describe('As last reported by its controller.'),
+    erasure: erasureSchema.optional().describe('The last erasure of its disks, with evidence.'),
+    unerased: z
+      .literal(true)
+      .optional()
+      .describe('A user had access, and its disks have not been erased since.'),
+    drift: z.array(driftSchema),
+    checkedAt: moment.optional(),
+    correct: z.array(driftKind).describe('Drift that is corrected automatically.'),
+    groups: texts,
+    labels: z.record(z.string(), z.string()),
+    quarantine: quarantine.optional(),
+    operation: operationSchema.optional(),
+    history: z.array(operationSchema).describe('Newest first.'),
+    removed: z.literal(true).optional(),
+  })
+  .meta({ id: 'machine' });
+
+/** The public view of a machine; contains no payload and no fields. */
+export type MachineView = View<typeof machineSchema>;
 
 const silent = texts.describe('Names of machines that do not answer.');
 

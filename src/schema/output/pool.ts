@@ -4,9 +4,7 @@ import type { Amounts } from '../../model/pool/amounts.js';
 import { failureStages, type PoolFailure } from '../../model/pool/failures.js';
 import { poolNodeStates } from '../../model/pool/node.js';
 import { requestStates } from '../../model/pool/request.js';
-import type { GrantedNode, PoolNodeView, RequestView } from '../../model/pool/view.js';
-import type { TenantWaiting } from '../../model/pool/view-waiting.js';
-import { count, exactly, millisecond, moment, opaque, texts } from './exact.js';
+import { count, exactly, millisecond, moment, opaque, texts, type View } from './exact.js';
 
 const amounts = exactly<Amounts>()(
   z
@@ -80,6 +78,9 @@ const viewSchema = z.object({
     .describe('The export that it was restored from.'),
 });
 
+/** A pool, with its labels and provider pools. */
+export type PoolView = View<typeof viewSchema>;
+
 const nodeMembers = {
   id: z.string(),
   label: z.string(),
@@ -101,19 +102,23 @@ const nodeMembers = {
   image: z.string().optional(),
   replaced: z.enum(['superseded', 'withdrawn']).optional().describe('There is another version of its image.'),
 };
-const nodeSchema = exactly<PoolNodeView>()(z.object(nodeMembers));
+const nodeSchema = z.object(nodeMembers);
 
-const grantedNodeSchema = exactly<GrantedNode>()(
-  z.object({
-    id: z.string(),
-    label: z.string(),
-    hostname: z.string(),
-    payload: anything('How to reach it; secrets only with --credentials.'),
-    providerPool: z.string().optional(),
-    attributes: anything('Attributes of the provider pool.'),
-    lost: z.literal(true).optional().describe('The request no longer has it.'),
-  }),
-);
+/** A node for people; contains no secrets. */
+export type PoolNodeView = View<typeof nodeSchema>;
+
+const grantedNodeSchema = z.object({
+  id: z.string(),
+  label: z.string(),
+  hostname: z.string(),
+  payload: anything('How to reach it; secrets only with --credentials.'),
+  providerPool: z.string().optional(),
+  attributes: anything('Attributes of the provider pool.'),
+  lost: z.literal(true).optional().describe('The request no longer has it.'),
+});
+
+/** A node as its requester sees it. */
+export type GrantedNode = View<typeof grantedNodeSchema>;
 
 const requestMembers = {
   id: z.string(),
@@ -135,22 +140,26 @@ const requestMembers = {
   expiresAt: millisecond.optional(),
   version: count,
 };
-const requestSchema = exactly<RequestView>()(z.object(requestMembers).meta({ id: 'request' }));
+const requestSchema = z.object(requestMembers).meta({ id: 'request' });
 
-const waitingSchema = exactly<TenantWaiting>()(
-  z.object({
-    tenant: z.string().optional().describe('Absent for requests without a tenant.'),
-    waiting: count,
-    oldest: millisecond.describe('When its oldest waiting request was created.'),
-    nodes: count.describe('In use, or being created for its requests.'),
-    weight: z.number(),
-    share: z.number().describe('Its share of all nodes with a request, from 0 to 1.'),
-    fairShare: z.number().describe('The share according to its weight.'),
-    reasons: z
-      .array(z.object({ why: z.string(), requests: count }))
-      .describe('The most frequent reason first.'),
-  }),
-);
+/** A request as its requester sees it. */
+export type RequestView = View<typeof requestSchema>;
+
+const waitingSchema = z.object({
+  tenant: z.string().optional().describe('Absent for requests without a tenant.'),
+  waiting: count,
+  oldest: millisecond.describe('When its oldest waiting request was created.'),
+  nodes: count.describe('In use, or being created for its requests.'),
+  weight: z.number(),
+  share: z.number().describe('Its share of all nodes with a request, from 0 to 1.'),
+  fairShare: z.number().describe('The share according to its weight.'),
+  reasons: z
+    .array(z.object({ why: z.string(), requests: count }))
+    .describe('The most frequent reason first.'),
+});
+
+/** What one tenant waits for. */
+export type TenantWaiting = View<typeof waitingSchema>;
 
 const failureSchema = exactly<PoolFailure>()(
   z.object({

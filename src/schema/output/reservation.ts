@@ -1,47 +1,47 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../model/json.js';
 import { assignmentStages, reservationStates } from '../../model/reservation/state.js';
-import type { ReservationView } from '../../model/reservation/view.js';
-import { count, exactly, moment, opaque, texts } from './exact.js';
+import { count, moment, opaque, texts, type View } from './exact.js';
 
-const reservationSchema = exactly<ReservationView>()(
-  z
-    .object({
-      id: z.string(),
-      state: z.enum(reservationStates),
-      why: z.string().optional(),
-      user: z.string(),
-      image: z.string(),
-      from: moment,
-      to: moment,
-      by: z.string(),
-      askedAt: moment,
-      wanted: z
-        .object({
-          count,
-          machines: texts.optional(),
-          site: z.string().optional(),
-          provider: z.string().optional(),
-          type: z.string().optional(),
-          can: texts.optional(),
-          group: z.string().optional(),
-          labels: z.record(z.string(), z.string()).optional(),
-        })
-        .describe('The request.'),
-      machines: z.array(
-        z.object({
-          name: z.string(),
-          stage: z.enum(assignmentStages),
-          doing: z.string().optional(),
-          why: z.string().optional(),
-        }),
-      ),
-      readyAt: moment.optional(),
-      overAt: moment.optional(),
-      notes: z.array(z.object({ at: moment, text: z.string() })),
-    })
-    .meta({ id: 'reservation' }),
-);
+const reservationSchema = z
+  .object({
+    id: z.string(),
+    state: z.enum(reservationStates),
+    why: z.string().optional(),
+    user: z.string(),
+    image: z.string(),
+    from: moment,
+    to: moment,
+    by: z.string(),
+    askedAt: moment,
+    wanted: z
+      .object({
+        count,
+        machines: texts.optional(),
+        site: z.string().optional(),
+        provider: z.string().optional(),
+        type: z.string().optional(),
+        can: texts.optional(),
+        group: z.string().optional(),
+        labels: z.record(z.string(), z.string()).optional(),
+      })
+      .describe('The request.'),
+    machines: z.array(
+      z.object({
+        name: z.string(),
+        stage: z.enum(assignmentStages),
+        doing: z.string().optional(),
+        why: z.string().optional(),
+      }),
+    ),
+    readyAt: moment.optional(),
+    overAt: moment.optional(),
+    notes: z.array(z.object({ at: moment, text: z.string() })),
+  })
+  .meta({ id: 'reservation' });
+
+/** The public view of a reservation. */
+export type ReservationView = View<typeof reservationSchema>;
 
 const value = z.unknown() as z.ZodType<Json>;
 

@@ -1,96 +1,97 @@
 import { z } from 'zod';
 import { actions } from '../../model/action.js';
-import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
-import type { DeepReadonly, JsonObject } from '../../model/json.js';
-import { count, exactly, moment, opaque, texts } from './exact.js';
+import type { JsonObject } from '../../model/json.js';
+import { count, moment, opaque, texts, type View } from './exact.js';
 import { failureSchema, operationSchema } from './operation.js';
 
 export const driftSchema = z
   .enum(['gone', 'stopped', 'rebooted', 'moved', 'unreachable'])
   .describe('State of the machine at the last probe.');
 
-const nodeSchema = exactly<NodeStatus>()(
-  z
+const nodeSchema = z
+  .object({
+    nodeId: z.string(),
+    group: z.string(),
+    nodenum: count,
+    hostname: z.string(),
+    incarnation: count.describe('Number of the machine; 0 before the first one.'),
+    provider: z.string().optional(),
+    site: z.string().optional(),
+    providerid: z.string().optional(),
+    ipaddress: z.string().optional(),
+    services: texts.describe('Services that it has or is getting.'),
+    running: texts.describe('Services that run.'),
+    state: z
+      .enum(['new', 'working', 'incomplete', 'ready', 'drifted', 'failed', 'leaving'])
+      .describe(
+        'incomplete: not all of its services were installed and configured. drifted: idle, and the last probe found drift.',
+      ),
+    current: z
+      .object({
+        action: z.enum(actions),
+        service: z.string().optional(),
+        state: z.enum(['waiting', 'queued', 'paused', 'running']),
+        gates: texts.optional(),
+        since: moment,
+      })
+      .optional(),
+    failure: failureSchema.optional(),
+    drift: z
+      .object({ seen: driftSchema, why: z.string(), at: moment.describe('When it was last observed.') })
+      .optional(),
+    health: z
+      .record(z.string(), z.object({ well: z.boolean(), at: moment, why: z.string().optional() }))
+      .optional()
+      .describe('Results of health checks, by service.'),
+    checkedAt: moment.optional().describe('When a task or a probe last found its machine without drift.'),
+    payload: opaque<JsonObject>('What plugins returned for the node, without secrets.'),
+  })
+  .meta({ id: 'node' });
+
+export const clusterStatusSchema = z.object({
+  name: z.string(),
+  uid: z.string(),
+  phase: z.enum(['idle', 'applying', 'operating', 'paused', 'held', 'deleting', 'deleted']),
+  operation: operationSchema.optional().describe('The running operation.'),
+  lease: z
     .object({
       nodeId: z.string(),
-      group: z.string(),
-      nodenum: count,
-      hostname: z.string(),
-      incarnation: count.describe('Number of the machine; 0 before the first one.'),
-      provider: z.string().optional(),
-      site: z.string().optional(),
-      providerid: z.string().optional(),
-      ipaddress: z.string().optional(),
-      services: texts.describe('Services that it has or is getting.'),
-      running: texts.describe('Services that run.'),
-      state: z
-        .enum(['new', 'working', 'incomplete', 'ready', 'drifted', 'failed', 'leaving'])
-        .describe(
-          'incomplete: not all of its services were installed and configured. drifted: idle, and the last probe found drift.',
-        ),
-      current: z
-        .object({
-          action: z.enum(actions),
-          service: z.string().optional(),
-          state: z.enum(['waiting', 'queued', 'paused', 'running']),
-          gates: texts.optional(),
-          since: moment,
-        })
-        .optional(),
-      failure: failureSchema.optional(),
-      drift: z
-        .object({ seen: driftSchema, why: z.string(), at: moment.describe('When it was last observed.') })
-        .optional(),
-      health: z
-        .record(z.string(), z.object({ well: z.boolean(), at: moment, why: z.string().optional() }))
-        .optional()
-        .describe('Results of health checks, by service.'),
-      checkedAt: moment.optional().describe('When a task or a probe last found its machine without drift.'),
-      payload: opaque<JsonObject>('What plugins returned for the node, without secrets.'),
+      leaseId: z.string(),
+      to: z.string(),
+      since: moment,
+      rewrites: z.literal(true).optional(),
     })
-    .meta({ id: 'node' }),
-);
+    .optional()
+    .describe('The node that is leased for exclusive use, such as by an image build.'),
+  queued: z.array(operationSchema),
+  history: z.array(operationSchema).describe('Completed operations.'),
+  nodes: z.array(nodeSchema),
+  services: z.record(z.string(), z.object({ nodes: texts })),
+  labels: z.record(z.string(), z.string()).optional(),
+  earlierSpec: z.literal(true).optional().describe('There is a previous spec for a rollback.'),
+  locked: z.literal(true).optional().describe('The cluster file locks the machines.'),
+  readers: z
+    .record(z.string(), texts)
+    .optional()
+    .describe('Outputs that other clusters use, by the name of the other cluster.'),
+  stopped: texts.describe('Services that a user stopped.'),
+  checks: z
+    .object({ asked: count, done: count, every: z.number().optional() })
+    .describe('Numbers of requested and completed probes; interval of periodic probes in seconds.'),
+  plugins: z.record(z.string(), z.object({ version: z.string(), digest: z.string().optional() })).optional(),
+  groups: z
+    .array(z.object({ group: z.string(), workflowId: z.string(), nodes: count, failed: count }))
+    .optional()
+    .describe('Workflows of a large cluster.'),
+});
 
-export const clusterStatusSchema = exactly<ClusterStatus>()(
-  z.object({
-    name: z.string(),
-    uid: z.string(),
-    phase: z.enum(['idle', 'applying', 'operating', 'paused', 'held', 'deleting', 'deleted']),
-    operation: operationSchema.optional().describe('The running operation.'),
-    lease: z
-      .object({
-        nodeId: z.string(),
-        leaseId: z.string(),
-        to: z.string(),
-        since: moment,
-        rewrites: z.literal(true).optional(),
-      })
-      .optional()
-      .describe('The node that is leased for exclusive use, such as by an image build.'),
-    queued: z.array(operationSchema),
-    history: z.array(operationSchema).describe('Completed operations.'),
-    nodes: z.array(nodeSchema),
-    services: z.record(z.string(), z.object({ nodes: texts })),
-    labels: z.record(z.string(), z.string()).optional(),
-    earlierSpec: z.literal(true).optional().describe('There is a previous spec for a rollback.'),
-    locked: z.literal(true).optional().describe('The cluster file locks the machines.'),
-    readers: z
-      .record(z.string(), texts)
-      .optional()
-      .describe('Outputs that other clusters use, by the name of the other cluster.'),
-    stopped: texts.describe('Services that a user stopped.'),
-    checks: z
-      .object({ asked: count, done: count, every: z.number().optional() })
-      .describe('Numbers of requested and completed probes; interval of periodic probes in seconds.'),
-    plugins: z
-      .record(z.string(), z.object({ version: z.string(), digest: z.string().optional() }))
-      .optional(),
-    groups: z
-      .array(z.object({ group: z.string(), workflowId: z.string(), nodes: count, failed: count }))
-      .optional()
-      .describe('Workflows of a large cluster.'),
-  }),
-);
+export type NodeStatus = View<typeof nodeSchema>;
+
+/** A cluster for people and programs; contains no secrets. */
+export type ClusterStatus = View<typeof clusterStatusSchema>;
+
+/** A workflow of a large cluster. */
+export type GroupStatus = NonNullable<ClusterStatus['groups']>[number];
 
 const workflowSchema = z.object({
   id: z.string(),
@@ -172,18 +173,16 @@ export const partialStatusSchema = z
 
 export const nodesSchema = z.object({ cluster: z.string(), nodes: z.array(nodeSchema) });
 
-type Read<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
-
-export type StatusDocument = Read<typeof wholeStatusSchema> | Read<typeof partialStatusSchema>;
-export type NodesDocument = Read<typeof nodesSchema>;
+export type StatusDocument = View<typeof wholeStatusSchema> | View<typeof partialStatusSchema>;
+export type NodesDocument = View<typeof nodesSchema>;
 /** The state of a cluster or machine on the server; requires no worker. */
 export type ServerView = StatusDocument['server'];
-export type WorkflowView = Read<typeof workflowSchema>;
-export type ActivityView = Read<typeof activitySchema>;
-export type DeliveryView = Read<typeof deliverySchema>;
+export type WorkflowView = View<typeof workflowSchema>;
+export type ActivityView = View<typeof activitySchema>;
+export type DeliveryView = View<typeof deliverySchema>;
 /** The workers that poll a queue. */
-export type QueueView = Read<typeof queueSchema>;
+export type QueueView = View<typeof queueSchema>;
 /** A suggested command, and its purpose. */
-export type NextStep = Read<typeof nextStepSchema>;
+export type NextStep = View<typeof nextStepSchema>;
 /** A problem that prevents progress of a cluster or machine, as seen on the server. */
 export type Trouble = StatusDocument['troubles'][number];

@@ -16,7 +16,7 @@ import { clusterEventSignalName } from '../../model/names.js';
 import type { PeersPage, PeersRequest } from '../../model/node/peers.js';
 import type { GroupReport, Instructions } from '../../model/cluster/group.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
-import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import type { ClusterStatus, NodeStatus } from '../../schema/output/status.js';
 import type { Outputs } from '../../model/cluster/outputs.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import type { JsonObject } from '../../model/json.js';

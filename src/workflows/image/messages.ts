@@ -3,7 +3,7 @@ import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../
 import type { ImageUpdate } from '../../model/image/notification.js';
 import type { ImageSpec } from '../../model/image/spec.js';
 import type { ImageState } from '../../model/image/state.js';
-import type { ImageView } from '../../model/image/view.js';
+import type { ImageView } from '../../schema/output/image.js';
 import type { ExportRequest, RecordsReply } from '../../model/move.js';
 
 interface Asked {

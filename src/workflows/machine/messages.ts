@@ -1,9 +1,10 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import type { MachineView } from '../../schema/output/machine.js';
 import type { MachineAccess } from '../../model/machine/access.js';
 import type { UnneededLoad } from '../../model/machine/decide.js';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import type { MachineIntent, MachineView } from '../../model/machine/state.js';
+import type { MachineIntent } from '../../model/machine/state.js';
 
 /** Everything a machine's workflow can be asked. */
 export const operateMachineUpdate = defineUpdate<MachineReply, [MachineRequest]>('operate');

@@ -1,16 +1,12 @@
 import { bounds } from '../../model/bounds.js';
+import { viewOfMachine } from '../../model/machine/view.js';
+import type { MachineView } from '../../schema/output/machine.js';
 import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
 import { workflowOfNode, type FoundNode } from '../../model/image/node.js';
 import { describeNode } from '../../model/image/spec.js';
 import type { ReleaseRequest } from '../../model/node/lease.js';
 import { refusalOf, describeIntent } from '../../model/machine/decide.js';
-import {
-  viewOfMachine,
-  type MachineOperation,
-  type MachineState,
-  type MachineView,
-  type OperationResult,
-} from '../../model/machine/state.js';
+import type { MachineOperation, MachineState, OperationResult } from '../../model/machine/state.js';
 import {
   isReadOnly,
   mainAction,

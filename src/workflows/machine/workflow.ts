@@ -1,13 +1,9 @@
 import { bounds } from '../../model/bounds.js';
+import { viewOfMachine } from '../../model/machine/view.js';
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
 import { refusalOf, describeIntent, isUnfinished, unneededLoad } from '../../model/machine/decide.js';
-import {
-  viewOfMachine,
-  type MachineOperation,
-  type MachineState,
-  type Registration,
-} from '../../model/machine/state.js';
+import { type MachineOperation, type MachineState, type Registration } from '../../model/machine/state.js';
 import { refuseLargeIntent } from '../../model/machine/remember.js';
 import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';

@@ -1,4 +1,5 @@
 import { uuid4 } from '@temporalio/workflow';
+import type { RequestView } from '../../schema/output/pool.js';
 import { unfitText, type NodeReply } from '../../model/node/lease.js';
 import { readMachineKey } from '../../model/names.js';
 import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/node/ownership.js';
@@ -22,7 +23,7 @@ import type { DeleteNodesRequest } from '../../model/pool/messages.js';
 import { nodesWithoutUser } from '../../model/pool/node.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { changePriority } from '../../model/pool/order.js';
-import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
+import { viewNode, viewPool, viewRequests } from '../../model/pool/view.js';
 import { viewWaiting } from '../../model/pool/view-waiting.js';
 import { configure } from './configure.js';
 import { imageUpdateSignal } from '../image/messages.js';

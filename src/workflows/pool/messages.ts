@@ -1,4 +1,5 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import type { PoolView, RequestView, TenantWaiting } from '../../schema/output/pool.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import type { JsonObject } from '../../model/json.js';
 import type { AllocatedPage } from '../../model/pool/allocated.js';
@@ -17,8 +18,7 @@ import type { CarriedPool } from '../../model/pool/carry.js';
 import type { PoolFailure } from '../../model/pool/failures.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
-import type { PoolNodesPage, PoolView, RequestsPage, RequestView } from '../../model/pool/view.js';
-import type { TenantWaiting } from '../../model/pool/view-waiting.js';
+import type { PoolNodesPage, RequestsPage } from '../../model/pool/view.js';
 
 /**
  * Everything a pool's workflow can be asked. Names are part of the interface: other clients call them too.

@@ -6,7 +6,7 @@ import type {
   ReserveReply,
   ReserveRequest,
 } from '../../model/reservation/messages.js';
-import type { ReservationView } from '../../model/reservation/view.js';
+import type { ReservationView } from '../../schema/output/reservation.js';
 
 /** Everything the calendar of reservations can be asked. */
 export const reserveUpdate = defineUpdate<ReserveReply, [ReserveRequest]>('reserve');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findCandidates } from '../../../src/activities/reservation/find-machines.js';
 import type { Computers, ReservationParts } from '../../../src/activities/reservation/parts.js';
-import type { MachineView } from '../../../src/model/machine/state.js';
+import type { MachineView } from '../../../src/schema/output/machine.js';
 
 const image = { name: 'web', revision: '1' };
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { HeddleError, type HeddleClient } from '../../../src/client/index.js';
 import type { Operation } from '../../../src/model/cluster/operation.js';
-import type { ClusterStatus } from '../../../src/model/cluster/view.js';
+import type { ClusterStatus } from '../../../src/schema/output/status.js';
 
 const patience = { everyMs: 250, patienceMs: 120_000 } as const;
 

@@ -1,6 +1,6 @@
 import type { OperateIntent } from '../../../src/client/index.js';
 import type { Operation } from '../../../src/model/cluster/operation.js';
-import type { ClusterStatus } from '../../../src/model/cluster/view.js';
+import type { ClusterStatus } from '../../../src/schema/output/status.js';
 import { askSurely, outlast } from './ask.js';
 import type { Account, ChaosWorld } from './chaos-world.js';
 import { judgeCluster, judgeWhole } from './oracle.js';

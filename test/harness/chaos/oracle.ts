@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { endedStates } from '../../../src/model/cluster/operation.js';
-import type { ClusterStatus } from '../../../src/model/cluster/view.js';
+import type { ClusterStatus } from '../../../src/schema/output/status.js';
 import { readSurely } from './ask.js';
 import type { ChaosWorld } from './chaos-world.js';
 import { lookUp } from './look-up.js';

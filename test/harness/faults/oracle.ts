@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { endedStates } from '../../../src/model/cluster/operation.js';
-import type { ClusterStatus } from '../../../src/model/cluster/view.js';
+import type { ClusterStatus } from '../../../src/schema/output/status.js';
 import { until } from '../until.js';
 import type { Harness } from './harness.js';
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect } from 'vitest';
 import { HeddleError } from '../../../src/client/errors.js';
-import type { ClusterStatus } from '../../../src/model/cluster/view.js';
+import type { ClusterStatus } from '../../../src/schema/output/status.js';
 import { until } from '../until.js';
 import type { Harness } from './harness.js';
 import { askFor, type Ask } from './operations.js';

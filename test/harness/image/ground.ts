@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { HeddleError } from '../../../src/client/errors.js';
 import type { Build } from '../../../src/model/image/build.js';
 import type { ImageSpec } from '../../../src/model/image/spec.js';
-import type { ImageView } from '../../../src/model/image/view.js';
+import type { ImageView } from '../../../src/schema/output/image.js';
 import { readImageFile } from '../../../src/schema/image/read.js';
 import type { Stack } from '../stack.js';
 import { until } from '../until.js';

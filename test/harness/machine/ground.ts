@@ -1,8 +1,9 @@
 import { Client } from 'ssh2';
+import type { MachineView } from '../../../src/schema/output/machine.js';
 import { expect } from 'vitest';
 import type { MachineRequestIntent } from '../../../src/client/machine.js';
 import type { JsonObject } from '../../../src/model/json.js';
-import type { MachineOperation, MachineView, Registration } from '../../../src/model/machine/state.js';
+import type { MachineOperation, Registration } from '../../../src/model/machine/state.js';
 import type { Stack } from '../stack.js';
 
 export interface Ended {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { viewOfMachine } from '../../../src/model/machine/view.js';
 import {
   accessFor,
   afterRevocation,
@@ -7,7 +8,7 @@ import {
   type Access,
 } from '../../../src/model/machine/access.js';
 import { refusalOf } from '../../../src/model/machine/decide.js';
-import { viewOfMachine, type MachineState } from '../../../src/model/machine/state.js';
+import { type MachineState } from '../../../src/model/machine/state.js';
 import { faultOf } from '../../../src/model/machine/request.js';
 
 const access: Access = {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RequestView } from '../../../src/schema/output/pool.js';
 import { admit } from '../../../src/model/pool/admit.js';
 import { packPool, unpackPool } from '../../../src/model/pool/carry.js';
 import { refuseDemand } from '../../../src/model/pool/check-demand.js';
@@ -13,7 +14,7 @@ import { endHold, nodeBuilt, nodeCleaned } from '../../../src/model/pool/outcome
 import { nodesWithoutUser } from '../../../src/model/pool/node.js';
 import { changePriority, signatureOf } from '../../../src/model/pool/order.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
-import { viewPool, viewRequests, type RequestView } from '../../../src/model/pool/view.js';
+import { viewPool, viewRequests } from '../../../src/model/pool/view.js';
 import { begin, offer, openPool, providerPool } from './support.js';
 
 function open(limit = 2): PoolState {

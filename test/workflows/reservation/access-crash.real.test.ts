@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { MachineAccess } from '../../../src/model/machine/access.js';
-import type { ReservationView } from '../../../src/model/reservation/view.js';
+import type { ReservationView } from '../../../src/schema/output/reservation.js';
 import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { host, openGround, type Ground } from '../../harness/machine/ground.js';

@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ReservationView } from '../../../src/model/reservation/view.js';
+import type { ReservationView } from '../../../src/schema/output/reservation.js';
 import { heddleOn } from '../../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';

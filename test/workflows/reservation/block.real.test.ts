@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { reservationsWorkflowId } from '../../../src/model/names.js';
 import type { ReservationNotification } from '../../../src/model/reservation/state.js';
-import type { ReservationView } from '../../../src/model/reservation/view.js';
+import type { ReservationView } from '../../../src/schema/output/reservation.js';
 import { openPoints, type Points } from '../../harness/chaos/points.js';
 import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';

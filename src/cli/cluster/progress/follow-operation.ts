@@ -1,5 +1,5 @@
 import { findOperation, type WaitResult } from '../../../client/wait.js';
-import type { ClusterStatus } from '../../../model/cluster/view.js';
+import type { ClusterStatus } from '../../../schema/output/status.js';
 import { cleanLine } from '../../clean-text.js';
 import type { WaitOptions } from '../../configuration.js';
 import type { Output } from '../../output.js';

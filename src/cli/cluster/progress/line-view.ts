@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Operation } from '../../../model/cluster/operation.js';
-import type { ClusterStatus } from '../../../model/cluster/view.js';
+import type { ClusterStatus } from '../../../schema/output/status.js';
 import type { Output } from '../../output.js';
 import { formatAge, formatClock, formatDuration, optional } from '../../format.js';
 import { describeDoing } from '../node-text.js';

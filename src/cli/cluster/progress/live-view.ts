@@ -1,5 +1,5 @@
 import type { Operation } from '../../../model/cluster/operation.js';
-import type { ClusterStatus } from '../../../model/cluster/view.js';
+import type { ClusterStatus } from '../../../schema/output/status.js';
 import { cleanLine } from '../../clean-text.js';
 import type { Output } from '../../output.js';
 import { cutTo } from '../../table.js';

@@ -1,5 +1,5 @@
 import type { Operation } from '../../../model/cluster/operation.js';
-import type { ClusterStatus, NodeStatus } from '../../../model/cluster/view.js';
+import type { ClusterStatus, NodeStatus } from '../../../schema/output/status.js';
 import { cleanLine } from '../../clean-text.js';
 import type { Style } from '../../output.js';
 import { cutTo, formatTable } from '../../table.js';

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../model/json.js';
 import { reservedKeysIn } from '../../../model/node/result-table.js';
 import type { AllocatedNode } from '../../../model/pool/allocated.js';
 import type { NodeDemand } from '../../../model/pool/request.js';
-import type { GrantedNode, RequestView } from '../../../model/pool/view.js';
+import type { GrantedNode, RequestView } from '../../../schema/output/pool.js';
 import type { TaskResult } from '../../../model/node/task.js';
 import {
   Provider,
