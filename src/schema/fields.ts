@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { isOneExpression, textsIn } from '../model/expression/parse.js';
 import { isUnprotected } from '../model/endpoint.js';
 import { stableJson } from '../model/node/payload.js';
+import { isSecretReference } from '../model/secret-reference.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
 import { checkConstraints, constraintKeywords } from './field-constraints.js';
 import { kindOf, resolvedSchemaOf, valueSchemaOf } from './field-values.js';
@@ -63,9 +64,19 @@ export function checkUserFields(
 
 function checkRules({ rules, fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
   const declared = { ...fields?.admin, ...fields?.user };
-  return (rules?.(values) ?? []).map(({ path: at, wrong }) =>
-    errorAt([...path, ...at], wrong, declared[at[0] ?? '']?.description),
+  return (rules?.(values) ?? []).flatMap(({ path: at, wrong }) =>
+    isInReference(values, at) ? [] : [errorAt([...path, ...at], wrong, declared[at[0] ?? '']?.description)],
   );
+}
+
+/** Whether the place is a reference or within one: its value is checked when it is resolved. */
+function isInReference(values: Json, path: Path): boolean {
+  let value: Json | undefined = values;
+  for (const part of path) {
+    if (isSecretReference(value)) return true;
+    value = (value as Readonly<Record<string | number, Json>> | null | undefined)?.[part];
+  }
+  return isSecretReference(value);
 }
 
 /** The same for incomplete values: does not report missing fields. */

@@ -224,6 +224,27 @@ describe('rules of a plugin', () => {
     expect(wrong({ zone: 'bad' }, {})).toEqual([]);
   });
 
+  test('apply to references within a value only when they are resolved', () => {
+    const nested = {
+      fields: {
+        admin: { machines: { title: 'Machines', type: 'list' as const } },
+        user: {},
+        required: { admin: [], user: [] },
+      },
+      rules: ({ machines }: JsonObject) =>
+        (machines as readonly JsonObject[]).flatMap(({ name, env }, index) => [
+          ...(typeof name === 'string' ? [] : [{ path: ['machines', index, 'name'], wrong: 'is no name' }]),
+          ...(typeof (env as JsonObject)['PASSWORD'] === 'string'
+            ? []
+            : [{ path: ['machines', index, 'env', 'PASSWORD'], wrong: 'is not text' }]),
+        ]),
+    };
+    const values = { machines: [{ name: 7, env: { PASSWORD: { secret: 'env:PASSWORD' } } }] };
+    expect(checkFields(nested, 'admin', values, ['fields']).problems.map(formatProblem)).toEqual([
+      expect.stringContaining('fields.machines[0].name: is no name'),
+    ]);
+  });
+
   test('apply to expressions only when they are resolved', () => {
     expect(wrong({ zone: 'a' }, { subnet: '${{ var.subnet }}' })).toEqual([]);
     const values = { zone: 'a', subnet: 's' };

@@ -41,7 +41,12 @@ describe.skipIf(noEmulators !== undefined)(
       for (const file of ['kernel', 'initramfs']) await writeFile(join(rescue, file), file);
       port = await freePort();
       rack = await buildRack(stack.service, stack.folder, names);
-      const { machines, imager, controllers, ...fields } = rack.fields as {
+      const {
+        machines,
+        imager: _otherImager,
+        controllers,
+        ...fields
+      } = rack.fields as {
         readonly machines: readonly { readonly name: string; readonly password: string }[];
         readonly imager: object;
         readonly controllers: Readonly<Record<string, { readonly password: string }>>;
@@ -60,7 +65,6 @@ describe.skipIf(noEmulators !== undefined)(
       });
       accounts['rack'] = account({});
       accounts['hasty'] = account({}, 0.1);
-      accounts['both'] = account({ imager });
       const secretFile = async (name: string, secret = ''): Promise<object> => {
         await writeFile(join(stack.folder, name), secret, { mode: 0o600 });
         return { secret: `file:${join(stack.folder, name)}` };
@@ -264,10 +268,6 @@ describe.skipIf(noEmulators !== undefined)(
         force: true,
       });
       expect(absent.operation.failure?.message).toMatch(/image absent@1 does not exist in .*images/);
-      await ground.operate('nameless', { kind: 'remove' });
-      await add('nameless', 'both');
-      const both = await ground.operate('nameless', { kind: 'load', image: web, force: true });
-      expect(both.operation.failure?.message).toContain('both imaging and a load program');
     });
   },
 );
