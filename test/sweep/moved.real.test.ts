@@ -84,9 +84,12 @@ describe('what was moved to another namespace', () => {
     await openPool('stays');
     const target = new PoolClient(to.client.temporal, 'ci', { by: 'test' });
     await target.restore(await source.export());
-    const { leaks, accounts } = await to.client.sweep();
-    expect(leaks).toEqual([]);
-    expect(accounts).toContainEqual({ name: 'local', machines: 1, leaks: 0 });
+    // The index of the server shows a restored pool a moment later.
+    await until('the new sweep lists its machine', async () => {
+      const { leaks, accounts } = await to.client.sweep();
+      expect(leaks).toEqual([]);
+      return accounts.some(({ name, machines }) => name === 'local' && machines === 1);
+    });
     await to.client.temporal.workflow.getHandle('pool/ci').terminate('a person did so');
     expect(await untilDeleted()).toMatchObject({ account: 'local' });
     expect(await from.service.machines()).toMatchObject([{ hostname: 'stays-a-1' }]);
