@@ -16,7 +16,7 @@ const refused: Readonly<Record<string, string>> = {
   'config_validate/no_diskimage_name.yaml': 'diskimages.0.name is missing',
   'config_validate/schema_error.yaml': 'labels is missing',
   'config_validate/static_error.yaml': 'labels is missing',
-  'config_validate/yaml_error.yaml': 'broken YAML',
+  'config_validate/yaml_error.yaml': 'invalid YAML',
   'static-update.yaml': 'is reached by winrm',
   'webapp.yaml': 'labels is missing',
 };
