@@ -46,6 +46,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   {
     files: /^plugins\/(providers|automators)\//,
     may: /^model\/|^detached\/detached-run\.js$|^plugins\/(contract|errors|automator-fields|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|cloud-init\/[^/]+|bare-metal\/index|provider-base\/[^/]+)\.js$|^node:|^zod$/,
+    mayTypes: /^schema\/output\/[a-z-]+\.js$/,
   },
   {
     files: /^plugins\/bare-metal\//,
