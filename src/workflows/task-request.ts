@@ -41,7 +41,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
     ...(action === 'CREATE' || action === 'DELETE' ? earlierCreate(node, base.absenceConfirmedAt) : {}),
-    ...(step.discards === undefined || requestedAt === undefined ? {} : { discardedFor: requestedAt }),
+    ...(step.discards === undefined || requestedAt === undefined ? {} : { discardRequestedAt: requestedAt }),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: {
       name: placement?.provider ?? '',
@@ -139,10 +139,7 @@ export interface CarriedNode {
   taskBase(): TaskBase;
 }
 
-export type TaskBase = {
-  /** When the operation was requested, in ms since the epoch. */
-  readonly requestedAt?: number;
-} & Pick<
+export interface TaskBase extends Pick<
   TaskRequest,
   | 'clusterId'
   | 'clusterUid'
@@ -152,4 +149,7 @@ export type TaskBase = {
   | 'command'
   | 'variables'
   | 'absenceConfirmedAt'
->;
+> {
+  /** When the operation was requested, in ms since the epoch. */
+  readonly requestedAt?: number;
+}

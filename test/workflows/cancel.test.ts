@@ -221,6 +221,23 @@ describe('a cancelled operation', () => {
     expect(status.nodes.map(({ nodeId }) => nodeId).toSorted()).toEqual(['app-1', 'web-1']);
   });
 
+  it.concurrent('ends failures of its commands with it', async () => {
+    const name = 'ended';
+    const { operation: created } = await stack.client.apply(
+      closed({ name, nodes: { app: nodes(1, []), web: nodes(1, []) } }),
+    );
+    await waitFor(name, created);
+    const command = 'test "$HEDDLE_NODE" = app-1 && exit 1; sleep 60';
+    const { operation } = await stack.client.operate(name, { kind: 'exec', command });
+    await until('one node fails', async () =>
+      (await stack.client.status(name)).nodes.some(({ failure }) => failure?.action === 'EXEC'),
+    );
+    await stack.client.cancel(name);
+    const { operation: end, status } = await waitFor(name, operation);
+    expect(end).toMatchObject({ state: 'cancelled', reason: 'cancelled by test' });
+    expect(status.nodes.map(({ state }) => state)).toEqual(['ready', 'ready']);
+  });
+
   it.concurrent('does not pass for the same apply that is requested after the cancellation', async () => {
     const name = 'anew';
     const spec = await duds(name, {}, 'parts');

@@ -6,8 +6,6 @@ import type { ProviderWithAbilities } from '../../plugins/registry.js';
 import type { ProviderCall } from './provider-call.js';
 import { acceptFromProvider } from './references.js';
 import { refuseFailure } from '../results.js';
-import { skewMs } from '../../model/messages/envelope.js';
-import { resetTime } from './superseded.js';
 
 /**
  * Done when absence was seen; if the provider's lists may lag, when it was seen twice, with the consistency window in
@@ -21,7 +19,6 @@ export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
     machine,
     parts: { absences },
   } = call;
-  await refuseResetDiscard(call);
   const { result } = await askToDelete(call);
   const missedMs = consistencyWindowMs === 0 ? 0 : absences.miss(machine.key);
   if (missedMs < consistencyWindowMs) {
@@ -34,19 +31,6 @@ export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
   absences.forget(machine.key);
   await notifyDeleted(call);
   return result;
-}
-
-/** After a reset of its workflow, a machine that counts as never confirmed may be in service. */
-async function refuseResetDiscard({ parts, request }: ProviderCall): Promise<void> {
-  const { discardedFor, clusterId, nodeId } = request;
-  if (discardedFor === undefined) return;
-  const resetAt = await resetTime(parts);
-  if (resetAt === undefined || discardedFor > resetAt + skewMs) return;
-  throw new PluginError(
-    'Invalid',
-    `the workflow was reset at ${new Date(resetAt).toISOString()}, and the machine may have been in service before, so it is not deleted. ` +
-      `Run 'heddle apply FILE' to bring the node up with it, or 'heddle replace ${clusterId} ${nodeId}' to delete it`,
-  );
 }
 
 /** The machine is gone already, so a failure is only logged. */

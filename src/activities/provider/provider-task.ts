@@ -18,12 +18,13 @@ import type { ActivityParts } from '../parts.js';
 import { callProvider, openTarget, type CallOptions } from './provider-call.js';
 import { refuseOwned } from '../sweep/refuse-owned.js';
 import type { TaskCall } from '../task-call.js';
-import { refuseSuperseded, resetTime } from './superseded.js';
+import { refuseResetDiscard, refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask(call: TaskCall): Promise<JsonObject> {
   const { parts, task, request, attempt } = call;
   await refuseUnknownCreate(call);
+  await refuseResetDiscard(parts, request);
   const begunAt = performance.now();
   // What is sent once is given up before the attempt is cut off, for no other attempt may send it.
   const budgetMs = isSentOnce(parts, call.action, request)

@@ -1,4 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
+import { skewMs } from '../../model/messages/envelope.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { ActivityParts } from '../parts.js';
 
@@ -7,6 +9,21 @@ export async function resetTime(parts: Pick<ActivityParts, 'runs'>): Promise<num
   const { workflowExecution: execution } = activityInfo();
   if (execution === undefined) return undefined;
   return patiently(execution.workflowId, parts.runs.resetAt(execution.workflowId, execution.runId));
+}
+
+/** After a reset of its workflow, a machine that counts as never confirmed may be in service. */
+export async function refuseResetDiscard(
+  parts: Pick<ActivityParts, 'runs'>,
+  { discardRequestedAt, clusterId, nodeId }: TaskRequest,
+): Promise<void> {
+  if (discardRequestedAt === undefined) return;
+  const resetAt = await resetTime(parts);
+  if (resetAt === undefined || discardRequestedAt > resetAt + skewMs) return;
+  throw new PluginError(
+    'Invalid',
+    `the workflow was reset at ${new Date(resetAt).toISOString()}, and the machine may have been in service before, so it is not deleted. ` +
+      `Run 'heddle apply FILE' to bring the node up with it, or 'heddle replace ${clusterId} ${nodeId}' to delete it`,
+  );
 }
 
 /**

@@ -18,7 +18,7 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
   async (session, written, file, options) => {
     const { output, client } = session;
     const since = Date.now();
-    const { plan = false, queue = false, createOnly = false, acceptMinimum, wait, timeout } = options;
+    const { plan = false, queue = false, createOnly = false } = options;
     const { name } = written;
     const unprobed = plan ? await client.probe(name) : [];
     // Read once, so that the shown plan is the applied one.
@@ -31,7 +31,7 @@ export const apply = verb<[written: ClusterSpec, file: string, options: ApplyOpt
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
     const { width, nodes, services } = intent;
     const reply = await client.apply(spec, { createOnly, queue, width, nodes, services });
-    return finish(session, name, reply, { wait, timeout, since, acceptMinimum });
+    return finish(session, name, reply, { ...options, since });
   },
   { ...outcomeShown, worker: true },
 );
@@ -44,8 +44,7 @@ const unanswered = (name: string): string =>
 /** Deletes a cluster in any state, after confirmation. Without a worker, the request is kept for the next one. */
 export const deleteCluster = verb(
   async (session, name: string, options: DeleteOptions): Promise<Outcome | undefined> => {
-    const { wait, timeout, plan } = options;
-    if (plan === true) {
+    if (options.plan === true) {
       await requireCluster(session, name);
       const intent = { kind: 'delete' } as const;
       return { name, intent, preview: await previewOperation(session, name, intent) };
@@ -54,7 +53,7 @@ export const deleteCluster = verb(
     const since = Date.now();
     const { operation, clusterUid, ...rest } = await session.client.delete(name);
     if (operation === undefined || clusterUid === undefined) return undefined;
-    return finish(session, name, { operation, clusterUid, ...rest }, { wait, timeout, since });
+    return finish(session, name, { operation, clusterUid, ...rest }, { ...options, since });
   },
   {
     document: (outcome, name) =>

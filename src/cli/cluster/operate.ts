@@ -59,14 +59,9 @@ export async function operate(
   session: Session,
   name: string,
   intent: OperateIntent,
-  {
-    plan = false,
-    queue = false,
-    acceptMinimum,
-    wait,
-    timeout,
-  }: OperationOptions & Pick<Waiting, 'acceptMinimum'>,
+  options: OperationOptions & Pick<Waiting, 'acceptMinimum'>,
 ): Promise<Outcome> {
+  const { plan = false, queue = false } = options;
   const { client, output } = session;
   if (plan) {
     const unprobed = intent.kind === 'rollback' ? await client.probe(name) : [];
@@ -80,7 +75,7 @@ export async function operate(
   if (preview !== undefined && !isExec && !isEmptyPlan(preview.plan))
     output.line(describeCounts(preview.plan));
   const reply = await client.operate(name, intent, { queue });
-  return finish(session, name, reply, { wait, timeout, since, fleeting: isExec, acceptMinimum });
+  return finish(session, name, reply, { ...options, since, fleeting: isExec });
 }
 
 /** Which nodes, and how many of them at a time. */

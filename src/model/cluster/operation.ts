@@ -70,7 +70,7 @@ export interface Operation {
   readonly unchanged?: true;
 }
 
-/** What is deleted if an operation is cancelled: machines that it created and that were never confirmed. */
+/** What the cancellation of an operation deletes: machines that it created and that were never confirmed. */
 export interface Discard {
   readonly operation: string;
   /** In ms since the epoch. */
@@ -79,17 +79,19 @@ export interface Discard {
   readonly nodes?: readonly string[];
 }
 
-/** Undefined if the operation brings no nodes up. */
-export function discardOf({ id, intent, requestedAt }: Operation): Discard | undefined {
-  const discard = { operation: id, requestedAt: Date.parse(requestedAt) };
+export function discardOf({ id, intent, requestedAt }: Operation): Discard {
+  return { operation: id, requestedAt: Date.parse(requestedAt), nodes: nodesBroughtUp(intent) };
+}
+
+function nodesBroughtUp(intent: Intent): readonly string[] | undefined {
   switch (intent.kind) {
     case 'apply':
     case 'replace':
-      return { ...discard, ...(intent.nodes === undefined ? {} : { nodes: intent.nodes }) };
+      return intent.nodes;
     case 'rollback':
-      return discard;
-    default:
       return undefined;
+    default:
+      return [];
   }
 }
 

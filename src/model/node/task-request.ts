@@ -38,7 +38,7 @@ export interface TaskRequest {
    * For DELETE of a machine that was never confirmed, and that no person named: when its operation was requested, in ms
    * since the epoch. A workflow that was reset since does not know whether the machine was confirmed before.
    */
-  readonly discardedFor?: number;
+  readonly discardRequestedAt?: number;
   /** For DELETE by the sweep: the machine must have no owner at that moment. */
   readonly swept?: true;
   /** For CONFIRM: longest time that the machine may not answer, in ms. */
