@@ -2,36 +2,14 @@ import { z } from 'zod';
 import { anyJsonSchema } from './any-fields.js';
 import { fieldFileKinds } from './named-files.js';
 
-export const fieldTypes = [
-  'string',
-  'text',
-  'url',
-  'number',
-  'integer',
-  'boolean',
-  'list',
-  'map',
-  'duration',
-  'select',
-  'json',
-  'resource',
-] as const;
+const plainTypes = ['string', 'text', 'url', 'number', 'integer', 'boolean', 'select'] as const;
+export const fieldTypes = [...plainTypes, 'list', 'map', 'duration', 'json', 'resource'] as const;
 const boundSchema = z.union([z.number(), z.string()], {
   error: 'must be a number or a duration such as "30s"',
 });
 
 /** Types of the values in a list or map. */
-const itemTypes = [
-  'string',
-  'text',
-  'url',
-  'number',
-  'integer',
-  'boolean',
-  'select',
-  'scalar',
-  'list',
-] as const;
+const itemTypes = [...plainTypes, 'scalar', 'list'] as const;
 
 const conditionSchema = z.union(
   [z.literal('given'), z.array(z.union([z.string(), z.number(), z.boolean()])).min(1)],
