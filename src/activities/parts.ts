@@ -89,13 +89,17 @@ export interface WorkflowRuns {
    * Ids of the groups of a cluster that are running, as the server's index has them; none where it has none.
    */
   openGroups(clusterName: string): Promise<readonly string[]>;
-  /** The present state of a workflow run; undefined if the server does not know it. */
-  describe(workflowId: string, runId: string): Promise<WorkflowRun | undefined>;
+  /**
+   * The state of a workflow run; undefined if the server does not know it.
+   * @param runId Default: the present run.
+   */
+  describe(workflowId: string, runId?: string): Promise<WorkflowRun | undefined>;
   /**
    * When a run, or the latest of those that it continues as new, began by a reset, in ms since the epoch; undefined if none
-   * did. Remembered.
+   * of the last hundred did. Remembered.
+   * @param runId Default: the present run.
    */
-  resetAt(workflowId: string, runId: string): Promise<number | undefined>;
+  resetAt(workflowId: string, runId?: string): Promise<number | undefined>;
   /**
    * Records the details of a heartbeat at once, while the SDK sends heartbeats some seconds apart. False if
    * the attempt has ended for the server.

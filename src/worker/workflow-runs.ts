@@ -11,7 +11,7 @@ import type { TaskAttempt, WorkflowRun, WorkflowRuns } from '../activities/parts
 import { isEnvelope } from '../model/messages/envelope.js';
 import { clusterWorkflowId } from '../model/names.js';
 
-/** Runs of which it is remembered whether they began by a reset. */
+/** Runs whose latest reset is remembered. */
 const remembered = 1_000;
 
 /** Runs that continued each other as new, of which the latest reset is looked for. */
@@ -21,26 +21,31 @@ const patienceMs = 10_000;
 
 /** Asks the Temporal server for runs of workflows. */
 export function readWorkflowRuns(temporal: Client): WorkflowRuns {
-  const resets = new Map<string, { readonly at: number | undefined }>();
-  const describe = (workflowId: string, runId: string): Promise<WorkflowRun | undefined> =>
+  const resets = new Map<string, Promise<number | undefined>>();
+  const describe = (workflowId: string, runId?: string): Promise<WorkflowRun | undefined> =>
     describeRun(temporal, workflowId, runId);
-  const resetAt = async (
-    workflowId: string,
-    runId: string,
-    chain = longestChain,
-  ): Promise<number | undefined> => {
+  const readReset = async (workflowId: string, runId: string): Promise<number | undefined> => {
+    for (let run = runId, left = longestChain; ; left -= 1) {
+      const known = run === runId ? undefined : resets.get(run);
+      if (known !== undefined) return known;
+      const described = await describe(workflowId, run);
+      if (described === undefined && run === runId) resets.delete(runId);
+      if (described === undefined || described.resetAt !== undefined || left === 1) return described?.resetAt;
+      const previous = (await readStarted(temporal, workflowId, run))?.continuedExecutionRunId;
+      if (!previous) return undefined;
+      run = previous;
+    }
+  };
+  const resetAt = async (workflowId: string, asked?: string): Promise<number | undefined> => {
+    const runId = asked ?? (await describe(workflowId))?.runId;
+    if (runId === undefined) return undefined;
     const known = resets.get(runId);
-    if (known !== undefined) return known.at;
-    const run = await describe(workflowId, runId);
-    const started =
-      run === undefined || run.resetAt !== undefined || chain === 1
-        ? undefined
-        : await readStarted(temporal, workflowId, runId);
-    const previous = started?.continuedExecutionRunId;
-    const at = previous ? await resetAt(workflowId, previous, chain - 1) : run?.resetAt;
+    if (known !== undefined) return known;
     if (resets.size >= remembered) resets.clear();
-    resets.set(runId, { at });
-    return at;
+    const answer = readReset(workflowId, runId);
+    resets.set(runId, answer);
+    answer.catch(() => resets.delete(runId));
+    return answer;
   };
   return {
     list: async (workflowId, since = 0) =>
@@ -101,10 +106,11 @@ export async function listExecutions(temporal: Client, query: string): Promise<P
   return found;
 }
 
+/** @param runId Default: the present run. */
 async function describeRun(
   temporal: Client,
   workflowId: string,
-  runId: string,
+  runId?: string,
 ): Promise<WorkflowRun | undefined> {
   const { namespace } = temporal.options;
   const answer = await temporal
@@ -116,12 +122,13 @@ async function describeRun(
       throw error;
     });
   const info = answer?.workflowExecutionInfo;
-  if (info === undefined || info === null) return undefined;
+  const run = runId ?? info?.execution?.runId;
+  if (info === undefined || info === null || typeof run !== 'string') return undefined;
   const resetAt = optionalTsToMs(answer?.workflowExtendedInfo?.lastResetTime);
   const { uid: clusterUid } = await readMemo(temporal, workflowId, info.memo?.fields ?? {});
   return {
-    runId,
-    firstRunId: info.firstRunId ?? runId,
+    runId: run,
+    firstRunId: info.firstRunId ?? run,
     status: nameOf(info.status),
     startedAt: optionalTsToMs(info.startTime) ?? 0,
     resetAt,

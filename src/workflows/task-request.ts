@@ -16,10 +16,13 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
-  const { command, variables = {}, absenceConfirmedAt: _confirmed, requestedAt, ...rest } = base;
+  const { command, variables = {}, absenceConfirmedAt: _confirmed, requestedAt, automatic, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   const used = spec === undefined ? undefined : usedVariables(spec.fields, variables);
+  // No user named a machine that goes because it was never confirmed.
+  const isDiscard =
+    action === 'DELETE' && node.facts.CONFIRM !== true && (step.discards === true || automatic === true);
   const { peers, uses } = (service === undefined ? undefined : owner.service?.(service)) ?? {};
   return {
     ...rest,
@@ -41,7 +44,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
     ...(action === 'CREATE' || action === 'DELETE' ? earlierCreate(node, base.absenceConfirmedAt) : {}),
-    ...(step.discards === undefined || requestedAt === undefined ? {} : { discardRequestedAt: requestedAt }),
+    ...(isDiscard && requestedAt !== undefined ? { discardRequestedAt: requestedAt } : {}),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: {
       name: placement?.provider ?? '',
@@ -150,6 +153,8 @@ export interface TaskBase extends Pick<
   | 'variables'
   | 'absenceConfirmedAt'
 > {
-  /** When the operation was requested, in ms since the epoch. */
+  /** When a user requested the operation, in ms since the epoch. */
   readonly requestedAt?: number;
+  /** Heddle started the operation. */
+  readonly automatic?: true;
 }

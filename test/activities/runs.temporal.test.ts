@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions, type WorkflowHandle } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -15,6 +15,8 @@ import { TestService } from '../harness/local/service.js';
 import { until } from '../harness/until.js';
 import { type createOne, endSignal, type life } from '../harness/activities/fixture-workflows.js';
 import { type MachineBench, openMachineBench, taskOn } from '../harness/activities/machines.js';
+
+type GrpcInterceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 const key = generateKey();
 const plugin = heddle({ keys: formatKeys({ current: key.id, keys: [key] }) });
@@ -153,7 +155,36 @@ describe('CREATE after a reset of its workflow', () => {
     expect(await runs.resetAt(workflowId, third)).toBe(resetAt);
     expect(await runs.resetAt(workflowId, second)).toBe(resetAt);
     expect(await runs.resetAt(workflowId, firstExecutionRunId)).toBeUndefined();
+    expect(await runs.resetAt(workflowId)).toBe(resetAt);
     await handle.signal(endSignal, 'complete');
+  });
+
+  it('is asked for once for all tasks of a run', async () => {
+    const asked: string[] = [];
+    const other = await Connection.connect({
+      address: inject('temporalAddress'),
+      interceptors: [
+        (options, nextCall) => {
+          asked.push(options.method_definition.path);
+          return nextCall(options) as ReturnType<GrpcInterceptor>;
+        },
+      ],
+    });
+    try {
+      const workflowId = `reset-${randomUUID()}`;
+      const runs = readWorkflowRuns(new Client({ connection: other, plugins: [plugin] }));
+      const { firstExecutionRunId: runId } = await client.workflow.start<typeof life>('life', {
+        workflowId,
+        taskQueue,
+        args: ['uid'],
+      });
+      asked.length = 0;
+      await Promise.all(Array.from({ length: 50 }, () => runs.resetAt(workflowId, runId)));
+      expect(asked).toHaveLength(2);
+      await client.workflow.getHandle(workflowId).terminate();
+    } finally {
+      await other.close();
+    }
   });
 
   it('creates nothing in an attempt that was superseded', async () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
 import type { WaitResult } from '../../src/client/wait.js';
@@ -26,25 +25,6 @@ async function startWithProxy(): Promise<{ readonly stack: Stack; readonly proxy
   const apiKey = { secret: `file:${stack.service.apiKeyFile}` };
   accounts['parts'] = { type: 'example', fields: { endpoint: proxy.endpoint, apiKey } };
   return { stack, proxy };
-}
-
-/** To before CREATE of its first machine. */
-async function resetCreation({ client, namespace }: Stack, name: string): Promise<void> {
-  const workflowId = `cluster/${name}`;
-  const handle = client.temporal.workflow.getHandle(workflowId);
-  const { events } = await handle.fetchHistory();
-  const create = events?.findIndex(
-    (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'CREATE',
-  );
-  await client.temporal.workflowService.resetWorkflowExecution({
-    namespace,
-    workflowExecution: { workflowId, runId: (await handle.describe()).runId },
-    reason: 'test',
-    requestId: randomUUID(),
-    workflowTaskFinishEventId: events
-      ?.slice(0, create)
-      .findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId,
-  });
 }
 
 describe('a cancelled operation', () => {
@@ -296,34 +276,5 @@ describe('an operation cancelled while its provider does not answer', () => {
     expect(end.operation).toMatchObject({ state: 'cancelled', reason: 'cancelled by test' });
     expect(end.status.nodes).toEqual([]);
     await until('nothing to be left', async () => (await parts()).length === 0);
-  });
-
-  // Promise: reset-deletes-nothing
-  it('deletes no machine if its workflow was reset since: it may have been in service before', async () => {
-    const { client, service } = stack;
-    const name = 'reset';
-    const spec = closed({ name, nodes: { app: nodes(1, [], { provider: 'parts' }) } });
-    const { operation } = await client.apply(spec);
-    expect((await client.waitFor(name, operation, patience)).operation.state).toBe('done');
-    const before = (await service.machines()).map(({ id }) => id);
-    expect(before).toHaveLength(1);
-    let held = 0;
-    proxy.set(({ method, path }) => {
-      if (method !== 'GET' || !path.includes(String(before[0]))) return undefined;
-      held += 1;
-      return { kind: 'hold' };
-    });
-    await resetCreation(stack, name);
-    await until('the provider is asked for it again', () => held > 0);
-    await client.cancel(name);
-    proxy.clear();
-    const end = await client.waitFor(name, operation, patience);
-    expect(end.operation).toMatchObject({
-      state: 'cancelled',
-      reason: expect.stringMatching(/the workflow was reset at .* it is not deleted.*'heddle apply FILE'/),
-    });
-    const { operation: next } = await client.apply(spec);
-    expect((await client.waitFor(name, next, patience)).operation.state).toBe('done');
-    expect((await service.machines()).map(({ id }) => id)).toEqual(before);
   });
 });

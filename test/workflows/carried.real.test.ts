@@ -238,11 +238,12 @@ describe('a cluster whose plan was not carried', () => {
     const { plan } = await client.plan(spec);
     const { features: _features, limits, plugins } = plan as ServedPlan;
     const uid = randomUUID();
+    const groupUid = randomUUID();
     const members = { app: [[2, 3]] } as const;
     const group = await client.temporal.workflow.start<Workflow>(groupWorkflowType, {
       workflowId: groupWorkflowId(name, '1'),
       taskQueue: groupQueue,
-      args: [{ cluster: name, clusterUid: uid, group: '1', limits } satisfies GroupStart],
+      args: [{ cluster: name, clusterUid: uid, group: '1', uid: groupUid, limits } satisfies GroupStart],
     });
     const work = {
       operation: '1',
@@ -263,7 +264,7 @@ describe('a cluster whose plan was not carried', () => {
       nodenums: { 'app-2': 2, 'app-3': 3 },
     } as const;
     await group.signal(instructSignal, {
-      cluster: uid,
+      groupUid,
       seq: 1,
       at: Date.now(),
       peersVersion: 0,
@@ -285,7 +286,7 @@ describe('a cluster whose plan was not carried', () => {
       checks: { asked: 0, done: 0 },
       features: { searchAttributes: false },
       counters: { operation: 1, incarnation: 0, nodenum: 3, group: 1 },
-      groups: { '1': { ...newGroup, members, sent: 1, seen: 1, over: false, quiet: false } },
+      groups: { '1': { ...newGroup, uid: groupUid, members, sent: 1, seen: 1, over: false, quiet: false } },
       planned: true,
       operation: {
         id: '1',

@@ -307,6 +307,29 @@ describe('operations on a running cluster', () => {
     }
   });
 
+  it.concurrent('end with the spec that was requested last, also if it is that of the running one', async () => {
+    const { client } = stack;
+    const spec = (port: number): ClusterSpec =>
+      closed({
+        name: 'last',
+        nodes: { app: nodes(1, ['app']) },
+        services: { app: { actions: { start: ledger.script({ gate: 'last' }) } } },
+        config: { port },
+      });
+    const first = await client.apply(spec(1));
+    await ledger.written('last app-1 app START begin');
+    expect(await client.apply(spec(1))).toMatchObject({ operation: first.operation, unchanged: true });
+    await client.apply(spec(2), { queue: true });
+    await expect(client.apply(spec(1))).rejects.toThrow(`is busy with operation ${first.operation}`);
+    const last = await client.apply(spec(1), { queue: true });
+    expect(last).toMatchObject({ operation: '3' });
+    expect(last.unchanged).toBeUndefined();
+    expect(await client.apply(spec(1), { queue: true })).toMatchObject({ operation: '3', unchanged: true });
+    await ledger.open('last');
+    expect((await client.waitFor('last', last.operation, patience)).operation.state).toBe('done');
+    expect((await client.spec('last'))?.config).toEqual({ port: 1 });
+  });
+
   it.concurrent('follow the policies: `rollback` rolls back, `continue` and `minimum` continue without the failed node', async () => {
     const good = (name: string, more: object, body: string): ClusterSpec =>
       closed({

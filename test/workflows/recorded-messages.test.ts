@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
 import { packCluster } from '../../src/model/cluster/carry.js';
 import { newGroup, type GroupReport, type Instructions } from '../../src/model/cluster/group.js';
+import { anyEarlierGroup } from '../../src/model/cluster/numbered.js';
 import { numberedSignals } from '../../src/model/messages/taken.js';
 import { repeatableStarts } from '../../src/model/messages/start.js';
 import { messageTable } from '../../src/model/messages/table.js';
@@ -389,20 +390,20 @@ describe('a numbered signal', () => {
     expect(await instruct({ seq: 2, at: now })).toBe(false);
     expect(await instruct({ seq: 1, at: now - 1 })).toBe(false);
     expect(await instruct({ seq: 3, at: now })).toBe(true);
-    expect(await instruct({ cluster: 'another', seq: 4, at: now })).toBe(false);
+    expect(await instruct({ groupUid: 'another', seq: 4, at: now })).toBe(false);
     const handle = world.handle('proper', 'group');
     await handle.signal('instruct', { ...instructions, seq: 4 });
     await handle.result();
     const recorded = (await recordedMessages(handle)).filter(({ kind }) => kind === 'signal');
 
     const { workflowId, start } = samples.group;
-    const args = start.map((input) => ({ ...(input as object), clusterUid: 'later' }));
+    const args = start.map((input) => ({ ...(input as object), uid: 'later' }));
     await world.clients.proper.workflow.start('group', { workflowId, taskQueue: workflowQueue, args });
     const before = world.ignored.length;
     for (const message of recorded) await repeat('group', message);
     await until('all are ignored', () => world.ignored.length === before + recorded.length);
-    expect(await instruct({ cluster: 'later' })).toBe(true);
-    const end = { cluster: 'the next one', seq: 0, list: instructions.list };
+    expect(await instruct({ groupUid: 'later' })).toBe(true);
+    const end = { groupUid: anyEarlierGroup, seq: 0, list: instructions.list };
     expect(await instruct({ ...end, at: Date.now() - 3_600_000 })).toBe(false);
     await handle.signal('instruct', { ...instructions, ...end, at: Date.now() + 1_000 });
     expect(await handle.result()).toContain('no longer has nodes');
@@ -410,13 +411,12 @@ describe('a numbered signal', () => {
 
   it('that ends a group of a run that a reset cut off ends no later group of the same cluster', async () => {
     await startAnother('group');
-    const end = { ...instructions, seq: 0 };
+    const end = { ...instructions, groupUid: anyEarlierGroup, seq: 0 };
     const handle = world.handle('proper', 'group');
     await handle.signal('instruct', { ...end, at: Date.now() + 1_000 });
     expect(await handle.result()).toContain('no longer has nodes');
     await startAnother('group');
-    expect(await instruct({ seq: 0, at: Date.now() - 10_000 })).toBe(false);
-    expect(await instruct({ seq: 7, at: Date.now() - 3_600_000 })).toBe(false);
+    expect(await instruct({ groupUid: anyEarlierGroup, seq: 0, at: Date.now() - 10_000 })).toBe(false);
     expect(await instruct({ seq: 1, at: Date.now() })).toBe(true);
   });
 
@@ -424,18 +424,18 @@ describe('a numbered signal', () => {
     const handle = world.handle('proper', 'cluster');
     if (await isRunning('cluster').catch(() => false)) await handle.terminate();
     const full = fullClusterState();
-    const groups = { 1: { ...newGroup, members: full.groups[1]?.members ?? {} } };
+    const groups = { 1: { ...newGroup, uid: 'group', sent: 1, members: full.groups[1]?.members ?? {} } };
     const carried = packCluster({ ...full, groups, nodes: {}, history: [] });
     const { workflowId } = samples.cluster;
     const args = [{ carried }];
     await world.clients.proper.workflow.start('cluster', { workflowId, taskQueue: workflowQueue, args });
     const [sample] = samples.cluster.signals.report as readonly [GroupReport];
     const report = (more: Partial<GroupReport>): Promise<boolean> =>
-      isTaken('cluster', 'report', { ...sample, cluster: full.uid, ...more });
+      isTaken('cluster', 'report', { ...sample, groupUid: 'group', ...more });
     expect(await report({ seq: 2, at: 5 })).toBe(true);
     expect(await report({ seq: 2, at: 5 })).toBe(false);
     expect(await report({ seq: 1, at: 5 })).toBe(false);
-    expect(await report({ seq: 3, at: 6, cluster: 'earlier' })).toBe(false);
+    expect(await report({ seq: 3, at: 6, groupUid: 'earlier' })).toBe(false);
     expect(await report({ seq: 3, at: 6 })).toBe(true);
   });
 });

@@ -58,13 +58,11 @@ export async function refuseUnknownCreate({ parts, action, request, attempt }: T
 }
 
 /** Why a CREATE may have been sent since a person last confirmed the machine's absence; undefined if none can. */
-async function unconfirmedCreate(
-  parts: ActivityParts,
-  { createBegun, absenceConfirmedAt }: TaskRequest,
-): Promise<string | undefined> {
+async function unconfirmedCreate(parts: ActivityParts, request: TaskRequest): Promise<string | undefined> {
+  const { createBegun, absenceConfirmedAt } = request;
   if (createBegun === true && absenceConfirmedAt === undefined)
     return 'an earlier task did not report what came of it';
-  const resetAt = await resetTime(parts);
+  const resetAt = await resetTime(parts, request);
   // The clock of the client may be ahead of the server's.
   if (resetAt === undefined || (absenceConfirmedAt !== undefined && absenceConfirmedAt > resetAt + skewMs))
     return undefined;

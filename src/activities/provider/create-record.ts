@@ -19,7 +19,7 @@ const limits = { bytes: 8 * 1_024, depth: 16 };
 export function openCreateRecord(
   parts: Pick<ActivityParts, 'runs'>,
   attempt: Attempt,
-  { createBegun }: Pick<TaskRequest, 'createBegun'>,
+  request: Pick<TaskRequest, 'clusterId' | 'createBegun'>,
   key: string,
 ): CreateRecord {
   return {
@@ -27,7 +27,8 @@ export function openCreateRecord(
       const recorded = recordedSteps(attempt, key);
       if (Object.keys(recorded).length > 0) return recorded;
       // The first attempt after a reset may follow others that the reset removed from the history.
-      const isFirst = attempt.isFirst && createBegun !== true && (await resetTime(parts)) === undefined;
+      const isFirst =
+        attempt.isFirst && request.createBegun !== true && (await resetTime(parts, request)) === undefined;
       return isFirst ? undefined : {};
     },
     async write(made) {

@@ -152,7 +152,7 @@ async function earlierCall(
   const findsEarlier = descriptor.idempotency === 'name' || descriptor.idempotency === 'tag';
   if (task.taskName !== 'CREATE' || !findsEarlier || request.adopt === true) return undefined;
   if (!attempt.isFirst) return activityInfo().currentAttemptScheduledTimestampMs;
-  return request.createBegun === true ? activityInfo().scheduledTimestampMs : resetTime(parts);
+  return request.createBegun === true ? activityInfo().scheduledTimestampMs : resetTime(parts, request);
 }
 
 /**

@@ -1,23 +1,38 @@
 import { activityInfo } from '@temporalio/activity';
 import { skewMs } from '../../model/messages/envelope.js';
+import { clusterWorkflowId } from '../../model/names.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { ActivityParts } from '../parts.js';
 
-/** When the workflow of this task was last reset, in ms since the epoch; undefined if it was not. */
-export async function resetTime(parts: Pick<ActivityParts, 'runs'>): Promise<number | undefined> {
+/**
+ * When the workflow of this task was last reset, in ms since the epoch; undefined if it was not. After a reset, a cluster
+ * starts groups once more, so the reset of its present run counts for them too.
+ */
+export async function resetTime(
+  { runs }: Pick<ActivityParts, 'runs'>,
+  { clusterId }: Pick<TaskRequest, 'clusterId'>,
+): Promise<number | undefined> {
   const { workflowExecution: execution } = activityInfo();
   if (execution === undefined) return undefined;
-  return patiently(execution.workflowId, parts.runs.resetAt(execution.workflowId, execution.runId));
+  const { workflowId, runId } = execution;
+  const cluster = clusterWorkflowId(clusterId);
+  const times = [
+    patiently(workflowId, runs.resetAt(workflowId, runId)),
+    ...(workflowId.startsWith(`${cluster}/`) ? [patiently(cluster, runs.resetAt(cluster))] : []),
+  ];
+  const known = (await Promise.all(times)).filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 /** After a reset of its workflow, a machine that counts as never confirmed may be in service. */
 export async function refuseResetDiscard(
   parts: Pick<ActivityParts, 'runs'>,
-  { discardRequestedAt, clusterId, nodeId }: TaskRequest,
+  request: TaskRequest,
 ): Promise<void> {
+  const { discardRequestedAt, clusterId, nodeId } = request;
   if (discardRequestedAt === undefined) return;
-  const resetAt = await resetTime(parts);
+  const resetAt = await resetTime(parts, request);
   if (resetAt === undefined || discardRequestedAt > resetAt + skewMs) return;
   throw new PluginError(
     'Invalid',

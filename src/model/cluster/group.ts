@@ -29,6 +29,8 @@ import {
  * as the cluster.
  */
 export interface NodeGroup {
+  /** Of its last start; absent: it was not started yet. */
+  readonly uid?: string;
   /** Its nodes, by group of the spec. A node never changes its workflow. */
   readonly members: Members;
   /** Instructions that were not sent yet, in order. */
@@ -81,6 +83,8 @@ export interface GroupStart {
   readonly cluster: string;
   readonly clusterUid: string;
   readonly group: string;
+  /** Another one in each start of a group of this cluster. */
+  readonly uid: string;
   readonly limits: Limits;
 }
 

@@ -1,17 +1,17 @@
 /** Names a message between a cluster and one of its groups, of which one at a time is under way in each direction. */
 export interface Numbered {
-  /** The uid of the cluster. */
-  readonly cluster: string;
+  /** Of this start of the group: after a reset, a cluster may start a group once more. */
+  readonly groupUid: string;
   readonly seq: number;
   /** When it was sent, by the server's clock, in ms since the epoch. */
   readonly at: number;
 }
 
 /**
- * In place of the number: from a cluster to a group that it did not start, but an earlier cluster of its name, or a run of its
+ * In place of the uid: from a cluster to a group that it did not start, but an earlier cluster of its name, or a run of its
  * own that a reset cut off. The sender does not know that group's numbers, so only the time counts.
  */
-export const toEarlierGroup = 0;
+export const anyEarlierGroup = '*';
 
 /** The number and the time of the last message of a sender. */
 export type LastTaken = readonly [seq: number, at: number];

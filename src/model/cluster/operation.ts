@@ -32,6 +32,9 @@ const operationStates = [
   'rejected',
   'superseded',
 ] as const;
+/** Why Heddle starts an operation itself. */
+export const operationCauses = ['failure', 'output', 'release', 'repair'] as const;
+
 export type OperationState = (typeof operationStates)[number];
 
 export interface Operation {
@@ -44,7 +47,7 @@ export interface Operation {
   readonly state: OperationState;
   /** Who asked, as the client named itself. */
   readonly by: string;
-  /** RFC 3339. */
+  /** RFC 3339. With a cause, when a user requested the operation before it. */
   readonly requestedAt: string;
   readonly startedAt?: string;
   readonly endedAt?: string;
@@ -64,8 +67,11 @@ export interface Operation {
   readonly abandoned?: readonly string[];
   /** Of an apply that `nodes` or `services` limited: tasks that the rest of its spec needs. */
   readonly left?: number;
-  /** It follows a changed output of another cluster, without a request of a user. */
-  readonly followsOutput?: true;
+  /**
+   * Why Heddle started it; absent if a user requested it. `failure`: the one before failed, with `onFailure: rollback`;
+   * `output`: an output of another cluster changed; `release`: a node was released; `repair`: a periodic check found a fault.
+   */
+  readonly cause?: (typeof operationCauses)[number];
   /** True when there was nothing to do. */
   readonly unchanged?: true;
 }

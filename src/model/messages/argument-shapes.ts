@@ -91,7 +91,7 @@ export function groupReport(): Shape {
     remaining: list(outline({}), 10_000),
   });
   return outline({
-    cluster: text(100),
+    groupUid: text(100),
     seq: count(),
     at: count(),
     group: id(),

@@ -94,14 +94,14 @@ export const clusterRows = {
     start: [
       withField(
         { carried: carried({ cluster: id(), clusterUid: text(100) }) },
-        object({ cluster: id(), clusterUid: text(100), group: id(), limits: outline({}) }),
+        object({ cluster: id(), clusterUid: text(100), group: id(), uid: text(100), limits: outline({}) }),
       ),
     ],
     updates: { disown: [machines()] },
     signals: {
       instruct: [
         object({
-          cluster: text(100),
+          groupUid: text(100),
           seq: count(),
           at: count(),
           peersVersion: count(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { actions } from '../../model/action.js';
-import { operationKinds, type Operation } from '../../model/cluster/operation.js';
+import { operationCauses, operationKinds, type Operation } from '../../model/cluster/operation.js';
 import type { DeepReadonly } from '../../model/json.js';
 import { machineActions } from '../../model/machine/actions.js';
 import type { FailureRecord } from '../../model/node/failure.js';
@@ -49,7 +49,7 @@ export const operationSchema = exactly<Operation>()(
           'held: waits for a decision of a user. rejected: it could not be planned; nothing was done.',
         ),
       by: z.string().describe('Who requested it.'),
-      requestedAt: moment,
+      requestedAt: moment.describe('With a cause, when a user requested the operation before it.'),
       startedAt: moment.optional(),
       endedAt: moment.optional(),
       reason: z
@@ -71,7 +71,12 @@ export const operationSchema = exactly<Operation>()(
       repairs: count.optional().describe('Number of times that it replaced lost machines.'),
       abandoned: texts.optional().describe('Machines that were abandoned without deletion.'),
       left: count.optional().describe('Tasks of the spec that a limited apply skipped.'),
-      followsOutput: z.literal(true).optional().describe('It follows a changed output of another cluster.'),
+      cause: z
+        .enum(operationCauses)
+        .optional()
+        .describe(
+          'Why Heddle started it; absent if a user requested it. failure: the operation before it failed, and onFailure is rollback. output: an output of another cluster changed. release: a node was released. repair: a periodic check found a fault.',
+        ),
       unchanged: z.literal(true).optional().describe('There was nothing to do.'),
     })
     .meta({ id: 'operation' }),

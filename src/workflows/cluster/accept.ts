@@ -1,7 +1,6 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { checkIntent, checkWidth } from '../../model/plan/check-intent.js';
 import type { Intent } from '../../model/plan/intent.js';
-import type { Json } from '../../model/json.js';
 import type {
   AbandonRequest,
   ApplyReply,
@@ -17,13 +16,13 @@ import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { recordRetry } from '../../model/node/record.js';
-import { stableJson } from '../../model/node/payload.js';
 import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { now, noteChange } from '../entity.js';
 import { sealedAt } from '../taken-messages.js';
 import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructAll, instructWorking } from './groups.js';
 import { changeNodes, changeOperation, dropNode, noteAbandoned, type Memory } from './memory.js';
+import { sameAsUnderWay } from './same-apply.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** Why an apply is refused; undefined if it is accepted. Handlers only queue operations. */
@@ -158,7 +157,7 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
 export function refuseRetry(memory: Memory): string | undefined {
   const { operation, name } = memory.state;
   if (operation?.state !== 'held')
-    return `cluster ${name} holds no failed operation, so there is nothing to retry`;
+    return `cluster ${name} holds no failed operation, so there is nothing to retry; run 'heddle apply FILE' to repair its nodes`;
   return undefined;
 }
 
@@ -294,19 +293,19 @@ export interface Queueing {
   readonly waits?: boolean;
   /** Before all that wait. */
   readonly first?: boolean;
-  /** It follows a changed output of another cluster. */
-  readonly followsOutput?: true;
+  /** Why, if no user requested it. */
+  readonly cause?: Operation['cause'];
 }
 
 export function queueOperation(
   memory: Memory,
-  { intent, by, at, spec, waits = false, first = false, followsOutput }: Queueing,
+  { intent, by, at, spec, waits = false, first = false, cause }: Queueing,
 ): string {
   const { counters, queue } = memory.state;
   const id = String(counters.operation + 1);
   const operation: Operation = {
     ...newOperation(id, { intent, by, at }),
-    ...(followsOutput === undefined ? {} : { followsOutput }),
+    ...(cause === undefined ? {} : { cause, ...requestBefore(memory) }),
   };
   const queued = { operation, spec, ...(waits ? { waits } : {}) };
   memory.state = {
@@ -316,6 +315,12 @@ export function queueOperation(
   };
   noteChange(memory);
   return id;
+}
+
+/** An operation without a request of a user deletes no more than the last one that had one. */
+function requestBefore({ state: { operation, history } }: Memory): Partial<Pick<Operation, 'requestedAt'>> {
+  const before = operation ?? history[0];
+  return before === undefined ? {} : { requestedAt: before.requestedAt };
 }
 
 export function newOperation(
@@ -341,39 +346,6 @@ function reply({ state }: Memory, operation: string): ApplyReply {
 function heldOperation({ state }: Memory): Operation {
   if (state.operation === undefined) throw ApplicationFailure.nonRetryable('nothing is held', 'Invalid');
   return state.operation;
-}
-
-/**
- * The operation that is applying this very spec, so that a repeated request changes nothing. At rest, an
- * apply of the same spec probes and repairs the machines, unless it is create-only.
- */
-function sameAsUnderWay({ state, halt }: Memory, request: ApplyRequest): string | undefined {
-  const { spec, createOnly = false } = request;
-  const wanted = stableJson(spec as Json);
-  const isWanted = (other: unknown): boolean => other !== undefined && stableJson(other as Json) === wanted;
-  const { operation, queue } = state;
-  if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete'))
-    return undefined;
-  const queued = queue.find((entry) => isWanted(entry.spec) && hasScope(entry.operation.intent, request));
-  if (queued !== undefined) return queued.operation.id;
-  if (operation === undefined && createOnly && isWanted(state.spec))
-    return state.history.find(
-      ({ kind, state: end, left = 0 }) => kind === 'apply' && end === 'done' && left === 0,
-    )?.id;
-  // An operation that is being cancelled does not do it.
-  if (operation?.kind !== 'apply' || halt !== undefined || !hasScope(operation.intent, request))
-    return undefined;
-  return isWanted(state.target ?? state.spec) ? operation.id : undefined;
-}
-
-/** A limited apply is another one than that of the whole spec. */
-function hasScope(intent: Intent, wanted: Pick<ApplyRequest, 'nodes' | 'services'>): boolean {
-  const sorted = (names: readonly string[] | undefined): Json => names?.toSorted() ?? null;
-  const own: typeof wanted = intent.kind === 'apply' ? intent : {};
-  return (
-    stableJson([sorted(own.nodes), sorted(own.services)]) ===
-    stableJson([sorted(wanted.nodes), sorted(wanted.services)])
-  );
 }
 
 /** The last operations, and of large ones fewer. */

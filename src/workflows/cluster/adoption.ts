@@ -145,7 +145,7 @@ async function endGroupsOfEarlier(memory: Memory): Promise<PreviousRunsReply> {
     );
     const { groups = [] } = earlier;
     if (groups.length === 0 || tries === patience) return earlier;
-    await Promise.all(groups.map((group) => endGroupOfEarlier(memory, group)));
+    await Promise.all(groups.map((group) => endGroupOfEarlier(group)));
     await sleep('2 seconds');
   }
 }

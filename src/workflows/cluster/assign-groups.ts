@@ -54,9 +54,7 @@ export function nextNodenum(memory: Memory): number {
 type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
 
 /** What is the same for all groups of one plan. */
-interface Assignment {
-  readonly operation: string;
-  readonly requestedAt: number;
+interface Assignment extends Pick<Work, 'operation' | 'requestedAt' | 'automatic'> {
   readonly nodenums: Readonly<Record<string, number>>;
   readonly adopted: PreviousRun['adopted'];
   /** What the operation names for removal now. */
@@ -67,14 +65,13 @@ function instructGroup(
   memory: Memory,
   plan: PlanWithPins,
   id: string,
-  { operation, requestedAt, nodenums, adopted, removals }: Assignment,
+  { nodenums, adopted, removals, ...origin }: Assignment,
 ): void {
   const members = memory.state.groups[id]?.members ?? {};
   const kinds = rowsWith(plan.kinds, (group, index) => isMember(members, group, index));
   const work: Work = {
     ...removalPolicy(memory.state),
-    operation,
-    requestedAt,
+    ...origin,
     kinds,
     placements: Object.fromEntries(
       Object.entries(plan.placements).filter(([name]) => kinds.some(({ group }) => group === name)),

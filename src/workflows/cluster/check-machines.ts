@@ -49,7 +49,7 @@ export async function repairMachines(memory: Memory): Promise<void> {
   const isRepaired = (drift: Drift): boolean =>
     spec.repair[drift] === 'replace' ? replaced.includes(drift) : spec.repair[drift] !== 'nothing';
   if (!seen.some(isRepaired)) return;
-  queueOperation(memory, { intent: { kind: 'apply' }, by: 'repair (periodic check)', spec });
+  queueOperation(memory, { intent: { kind: 'apply' }, by: 'repair (periodic check)', spec, cause: 'repair' });
 }
 
 function inlineDrifts({ state }: Memory): readonly Drift[] {

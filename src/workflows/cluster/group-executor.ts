@@ -135,7 +135,7 @@ export function reportOf(memory: GroupMemory): {
   const { over, quiet } = left.length > 0 ? { over: false, quiet: false } : progressOf(memory);
   const report = {
     ...state.report,
-    cluster: state.clusterUid,
+    groupUid: state.uid,
     seq: state.reports + 1,
     failures,
     group: state.group,

@@ -10,8 +10,7 @@ import {
   type GroupState,
   type Instructions,
 } from '../../model/cluster/group.js';
-import { isRepeated, lastTaken, toEarlierGroup } from '../../model/cluster/numbered.js';
-import { skewMs } from '../../model/messages/envelope.js';
+import { isRepeated, lastTaken, anyEarlierGroup } from '../../model/cluster/numbered.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { nodeStatus, nodesTable } from '../../model/cluster/report.js';
 import { groupExecutor, reportOf, progressOf, type GroupMemory } from './group-executor.js';
@@ -83,17 +82,14 @@ function messagesOf(memory: GroupMemory): readonly Message[] {
 }
 
 function receive(memory: GroupMemory, instructions: Instructions): void {
-  const { clusterUid, received = [toEarlierGroup, beganAt()] } = memory.state;
-  const { cluster, seq, at } = instructions;
-  // After a reset, a cluster has the uid of the run that was cut off, and groups of that run may be of the same name.
+  const { uid, received } = memory.state;
+  const { groupUid, at } = instructions;
   const isRefused =
-    cluster === clusterUid
-      ? isRepeated(instructions, received) || at < beganAt() - skewMs
-      : seq !== toEarlierGroup || at < beganAt();
+    groupUid === uid ? isRepeated(instructions, received) : groupUid !== anyEarlierGroup || at < beganAt();
   if (isRefused) {
     ignore(
       instructSignal.name,
-      'these instructions were taken before, or are for a group of another cluster',
+      'these instructions were taken before, or are for another start of this group',
     );
     return;
   }

@@ -1,5 +1,12 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { getExternalWorkflowHandle, log, ParentClosePolicy, sleep, startChild } from '@temporalio/workflow';
+import {
+  getExternalWorkflowHandle,
+  log,
+  ParentClosePolicy,
+  sleep,
+  startChild,
+  uuid4,
+} from '@temporalio/workflow';
 import { groupQueue, groupWorkflowId, groupWorkflowType } from '../../model/names.js';
 import {
   addMember,
@@ -12,7 +19,7 @@ import {
   type Members,
   type NodeGroup,
 } from '../../model/cluster/group.js';
-import { toEarlierGroup } from '../../model/cluster/numbered.js';
+import { anyEarlierGroup } from '../../model/cluster/numbered.js';
 import { firstWithin, jsonBytes, mostSent } from '../../model/carried.js';
 import { mostServices } from '../../model/node/room.js';
 import { countOf } from '../../model/plan/plan.js';
@@ -152,13 +159,13 @@ async function send(memory: Memory, id: string): Promise<void> {
   const seq = group.sent + 1;
   // Those of a second plan may wait behind those of the first.
   const list = firstWithin(group.pending, mostSent - 1_000);
-  const { uid, peers } = memory.state;
+  const { peers } = memory.state;
   changeGroup(memory, id, { pending: group.pending.slice(list.length), sent: seq });
   try {
-    if (seq === 1) await startGroup(memory, id);
+    if (seq === 1) await startOnceFree(memory, id);
     await spend(jsonBytes(list));
     const instructions: Instructions = {
-      cluster: uid,
+      groupUid: memory.state.groups[id]?.uid ?? '',
       seq,
       at: taskTime(),
       peersVersion: peers.version,
@@ -181,24 +188,18 @@ function forgetGroup(memory: Memory, id: string): void {
   memory.state = { ...memory.state, groups };
 }
 
-async function startGroup(memory: Memory, id: string): Promise<void> {
-  memory.starting = [...memory.starting, id];
-  try {
-    await startOnceFree(memory, id);
-  } finally {
-    memory.starting = memory.starting.filter((other) => other !== id);
-  }
-}
-
 /** How often to try, 2 seconds apart: a group that ends waits a minute for the tasks that it cancels. */
 const mostTries = 60;
 
 /** Ends groups of this name first that the cluster did not start. */
 async function startOnceFree(memory: Memory, id: string): Promise<void> {
-  const { name, uid, limits } = memory.state;
+  const { name, uid: clusterUid, limits } = memory.state;
   const workflowId = groupWorkflowId(name, id);
-  const start: GroupStart = { cluster: name, clusterUid: uid, group: id, limits };
   for (let tries = 1; ; tries += 1) {
+    // In the same workflow task as the start, so that no reset can separate them.
+    const uid = uuid4();
+    changeGroup(memory, id, { uid });
+    const start: GroupStart = { cluster: name, clusterUid, group: id, uid, limits };
     try {
       await startChild<(input: GroupStart) => Promise<string>>(groupWorkflowType, {
         workflowId,
@@ -213,17 +214,17 @@ async function startOnceFree(memory: Memory, id: string): Promise<void> {
     } catch (error) {
       // A group of a run that was terminated or cut off: its machines are adopted, the group is not.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError) || tries === mostTries) throw error;
-      await endGroupOfEarlier(memory, workflowId);
+      await endGroupOfEarlier(workflowId);
       await sleep('2 seconds');
     }
   }
 }
 
 /** Ends a group of an earlier cluster of this name, or of a run of this one that a reset cut off. */
-export async function endGroupOfEarlier({ state: { uid } }: Memory, workflowId: string): Promise<void> {
+export async function endGroupOfEarlier(workflowId: string): Promise<void> {
   const end: Instructions = {
-    cluster: uid,
-    seq: toEarlierGroup,
+    groupUid: anyEarlierGroup,
+    seq: 0,
     at: taskTime(),
     peersVersion: 0,
     list: [{ do: 'end' }],

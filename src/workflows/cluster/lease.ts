@@ -76,6 +76,7 @@ export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broke
     intent: broken === true ? { kind: 'replace', nodes: [lease.nodeId] } : { kind: 'apply' },
     by: `${lease.to} (it released ${lease.nodeId})`,
     spec: state.spec,
+    cause: 'release',
     waits: true,
     // First in the queue: queued operations expect the restored node, and must not be undone by the present
     // spec.

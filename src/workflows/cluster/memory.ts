@@ -30,8 +30,6 @@ export interface Memory extends NodesMemory, EntityMemory {
   closing?: true;
   /** Groups that a message is on its way to. */
   sending: readonly string[];
-  /** Groups that are being started; reports are those of a group of a run that a reset cut off. */
-  starting: readonly string[];
   /** An event is being delivered. */
   publishing?: true;
   /** Nodes that the plan adds to this workflow while it is being applied. */

@@ -159,6 +159,7 @@ function holdOrRollBack(memory: Memory, operation: Operation): void {
     intent: { kind: 'rollback' },
     by: `onFailure: rollback (operation ${operation.id} failed)`,
     spec: achieved,
+    cause: 'failure',
   });
 }
 

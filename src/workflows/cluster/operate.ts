@@ -90,7 +90,7 @@ function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): Oper
   changeOperation(memory, { reason: cutText(message, longestReason) });
   // A person decides if what was planned before is partly done, or if nobody waits for the outcome.
   const { planned, operation } = memory.state;
-  return invalid && planned !== true && operation?.followsOutput !== true ? 'rejected' : 'held';
+  return invalid && planned !== true && operation?.cause !== 'output' ? 'rejected' : 'held';
 }
 
 /** The sweep finds what a previous run left. */
@@ -199,8 +199,12 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       ...importsFor(memory.state, retired, imports),
     };
   }
-  const { id: operation = '0', requestedAt: asked = '' } = memory.state.operation ?? {};
-  const requestedAt = Date.parse(asked);
+  const { id: operation = '0', requestedAt = '', cause } = memory.state.operation ?? {};
+  const origin = {
+    operation,
+    requestedAt: Date.parse(requestedAt),
+    ...(cause === undefined ? {} : { automatic: true as const }),
+  };
   const removals = memory.state.planned === true ? [] : removalsOf(plan);
   memory.state = {
     ...memory.state,
@@ -214,7 +218,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       ...(widths === undefined ? {} : { widths }),
     },
   };
-  const inline = assignGroups(memory, plan, { operation, requestedAt, adopted, removals });
+  const inline = assignGroups(memory, plan, { ...origin, adopted, removals });
   const services = servicesOfGroups(plan);
   applyPlan(memory, {
     cluster: memory.state.name,
@@ -229,11 +233,10 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
     ...memory.state,
     work: {
       ...removalPolicy(memory.state),
-      operation,
+      ...origin,
       kinds: inline,
       placements,
       positions: {},
-      requestedAt,
       doneBefore: memory.state.operation?.tasks.done ?? 0,
       plugins,
       ...(later.length === 0 ? {} : { again: true }),

@@ -60,7 +60,7 @@ export async function exchangeOutputs(memory: Memory): Promise<void> {
 export function followImports(memory: Memory): boolean {
   const { importsChanged, spec, operation, queue, lease, planned } = memory.state;
   if (importsChanged !== true || spec === undefined) return false;
-  const isUnfit = operation?.state === 'held' && operation.followsOutput === true && planned !== true;
+  const isUnfit = operation?.state === 'held' && operation.cause === 'output' && planned !== true;
   if ((operation !== undefined && !isUnfit) || queue.length > 0 || lease !== undefined) return false;
   const { importsChanged: _followed, ...followed } = memory.state;
   memory.state = followed;
@@ -68,7 +68,7 @@ export function followImports(memory: Memory): boolean {
     intent: { kind: 'apply' },
     by: 'a changed output of another cluster',
     spec,
-    followsOutput: true,
+    cause: 'output',
   });
   return true;
 }

@@ -12,15 +12,8 @@ export function applyReport(memory: Memory, report: GroupReport): void {
   const { group, seen, quiet, over, peersVersion, summary, incarnation } = report;
   const known = memory.state.groups[group];
   if (known === undefined) return;
-  if (
-    report.cluster !== memory.state.uid ||
-    memory.starting.includes(group) ||
-    isRepeated(report, known.reported)
-  ) {
-    ignore(
-      reportSignal.name,
-      `this report of group ${group} was taken before, or is of a group that this cluster did not start`,
-    );
+  if (report.groupUid !== known.uid || isRepeated(report, known.reported)) {
+    ignore(reportSignal.name, `this report of group ${group} was taken before, or is of another start of it`);
     return;
   }
   const { counters, peers } = memory.state;

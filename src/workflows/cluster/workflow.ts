@@ -104,7 +104,6 @@ export async function cluster(input: ClusterInput): Promise<string> {
     ...newMemory(),
     state,
     sending: [],
-    starting: [],
     placing: 0,
     placingServices: 0,
     halt,

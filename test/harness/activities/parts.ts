@@ -167,7 +167,7 @@ export function runsWith(reported: { readonly heartbeat?: unknown }): ActivityPa
   return {
     list: () => Promise.resolve([]),
     openGroups: () => Promise.resolve([]),
-    describe: (_, runId) => {
+    describe: (_, runId = '') => {
       const { activityId, attempt } = activityInfo();
       const pending = [{ activityId, attempt, ...reported }];
       return Promise.resolve({ runId, firstRunId: runId, status: 'RUNNING', startedAt: 0, pending });

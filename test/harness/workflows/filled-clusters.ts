@@ -100,6 +100,7 @@ export function fullClusterState(): ClusterState {
       many(100, (number) => [
         `${number + 1}`,
         {
+          uid: 'g'.repeat(36),
           members: { app: [[number * 100, number * 100 + 99] as const] },
           pending: [],
           sent: 5,
@@ -154,6 +155,7 @@ export function fullGroup(): object {
     cluster: 'full',
     clusterUid: 'u',
     group: '1',
+    uid: 'g',
     limits: defaultLimits,
     nodes: fullNodes(100, payloadBounds.group),
     peers: noPeers,

@@ -25,7 +25,7 @@ const registration = { provider: 'local', flavor: 'small', image: 'host', fields
 const wanted = { count: 1 };
 const tasks = { total: 1, done: 0, failed: 0 };
 const report = {
-  cluster: uid,
+  groupUid: uid,
   seq: 1,
   at: 1,
   group: '1',
@@ -83,10 +83,10 @@ export const samples: SampleMessages = {
   },
   group: {
     workflowId: 'cluster/web/group/1',
-    start: [{ cluster: 'web', clusterUid: uid, group: '1', limits: { inlineNodes: 1 } }],
+    start: [{ cluster: 'web', clusterUid: uid, group: '1', uid, limits: { inlineNodes: 1 } }],
     updates: { disown: [machines] },
     signals: {
-      instruct: [{ cluster: uid, seq: 1, at: instructedAt, peersVersion: 7, list: [{ do: 'end' }] }],
+      instruct: [{ groupUid: uid, seq: 1, at: instructedAt, peersVersion: 7, list: [{ do: 'end' }] }],
     },
     queries: { nodes: [], payload: ['app-1'], node: ['app-1'], owners: [machines], peers: [{ since: 0 }] },
   },

@@ -129,7 +129,7 @@ describe('the memory of messages', () => {
 });
 
 describe('a numbered message between a cluster and a group', () => {
-  const numbered = (seq: number, at: number): Numbered => ({ cluster: 'uid', seq, at });
+  const numbered = (seq: number, at: number): Numbered => ({ groupUid: 'uid', seq, at });
 
   it('is a repetition unless its number or its time is later than all before', () => {
     const last = lastTaken(numbered(3, 500), lastTaken(numbered(7, 400)));

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { WaitResult } from '../../src/client/wait.js';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
+import { openProxy, type ApiProxy } from '../../src/testing/proxy.js';
+import { writeLagCloud } from '../harness/chaos/lag-cloud.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+
+const patience = { everyMs: 100 } as const;
+/** Of several nodes only the first two are in the workflow of the cluster. */
+const scale = { inlineNodes: 2, groupNodes: 4 };
+
+let folder: string;
+let stack: Stack;
+let proxy: ApiProxy;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'heddle-reset-'));
+  const accounts: Record<string, object> = {};
+  stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    accounts,
+    config: { plugins: [await writeBlindCloud(folder)], scale },
+  });
+  const { endpoint, apiKeyFile } = stack.service;
+  const apiKey = { secret: `file:${apiKeyFile}` };
+  proxy = await openProxy(endpoint);
+  accounts['parts'] = { type: 'example', fields: { endpoint: proxy.endpoint, apiKey } };
+  accounts['hasty'] = { type: 'hasty', fields: { endpoint, apiKey } };
+  await stack.startWorker();
+});
+afterAll(async () => {
+  await proxy.close();
+  await stack.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Writes a provider that cannot be asked for its machines. */
+async function writeBlindCloud(at: string): Promise<string> {
+  const plugins = await writeLagCloud(at, ['hasty']);
+  const descriptor = join(plugins, 'providers', 'hasty', 'hasty.json');
+  const fields = JSON.parse(await readFile(descriptor, 'utf8')) as object;
+  await writeFile(descriptor, JSON.stringify({ ...fields, idempotency: 'none', callDeadlineMs: 20_000 }));
+  const code = join(plugins, 'providers', 'hasty', 'cloud.mjs');
+  const source = await readFile(code, 'utf8');
+  const blind = source
+    .replace('async find(', 'async unusedFind(')
+    .replace('async list(', 'async unusedList(')
+    .replaceAll('(await this.find(key))', '[]');
+  await writeFile(code, blind);
+  return plugins;
+}
+
+/** To the workflow task before the last CREATE of a machine or, in a group, before the start of the group. */
+async function resetCreation(name: string, where: 'cluster' | 'group'): Promise<void> {
+  const { client, namespace } = stack;
+  const workflowId = `cluster/${name}`;
+  const handle = client.temporal.workflow.getHandle(workflowId);
+  const { events } = await handle.fetchHistory();
+  const last = events?.findLastIndex((event) =>
+    where === 'cluster'
+      ? event.activityTaskScheduledEventAttributes?.activityType?.name === 'CREATE'
+      : event.startChildWorkflowExecutionInitiatedEventAttributes,
+  );
+  await client.temporal.workflowService.resetWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId, runId: (await handle.describe()).runId },
+    reason: 'test',
+    requestId: randomUUID(),
+    workflowTaskFinishEventId: events
+      ?.slice(0, last)
+      .findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId,
+  });
+}
+
+async function apply(spec: ClusterSpec): Promise<WaitResult> {
+  const { operation } = await stack.client.apply(spec);
+  return stack.client.waitFor(spec.name, operation, patience);
+}
+
+async function machinesOf(name: string): Promise<readonly string[]> {
+  return (await stack.service.machines())
+    .filter(({ hostname, state }) => String(hostname).startsWith(`${name}-`) && state !== 'deleting')
+    .map(({ id }) => String(id))
+    .toSorted();
+}
+
+/** Until the proxy is cleared, questions about these machines are not answered, or the provider is not available. */
+function silence(machines: readonly string[], how: 'hold' | 'unavailable'): () => number {
+  let asked = 0;
+  proxy.set(({ method, path }) => {
+    if (method !== 'GET' || !machines.some((machine) => path.includes(machine))) return undefined;
+    asked += 1;
+    return how === 'hold' ? { kind: 'hold' } : { kind: 'answer', status: 503, body: '{"error":"later"}' };
+  });
+  return () => asked;
+}
+
+const refusal = /the workflow was reset at .* it is not deleted.*'heddle apply FILE'/;
+const counts = { cluster: 1, group: 3 } as const;
+const places = ['cluster', 'group'] as const;
+
+// Promise: reset-deletes-nothing
+describe.each(places)('after a reset, for machines in the workflow of a %s,', (where) => {
+  const count = counts[where];
+  const specOf = (name: string): ClusterSpec =>
+    closed({ name, nodes: { app: nodes(count, [], { provider: 'parts', confirmWithin: '2s' }) } });
+
+  async function inService(spec: ClusterSpec): Promise<readonly string[]> {
+    expect((await apply(spec)).operation.state).toBe('done');
+    return machinesOf(spec.name);
+  }
+
+  async function expectInService(spec: ClusterSpec, machines: readonly string[]): Promise<void> {
+    expect(await machinesOf(spec.name)).toEqual(machines);
+    const { operation } = await apply(spec);
+    expect(operation.state).toBe('done');
+    expect(operation.tasks.done).toBeLessThanOrEqual(operation.tasks.total);
+    expect(await machinesOf(spec.name)).toEqual(machines);
+  }
+
+  it('a cancelled operation deletes none', async () => {
+    const name = `cancel-${where}`;
+    const spec = specOf(name);
+    const machines = await inService(spec);
+    const asked = silence(machines, 'hold');
+    await resetCreation(name, where);
+    await until('the provider is asked for all', () => asked() >= count);
+    await stack.client.cancel(name);
+    proxy.clear();
+    const { operation } = await stack.client.waitFor(name, '1', patience);
+    expect(operation).toMatchObject({ state: 'cancelled', reason: expect.stringMatching(refusal) });
+    expect(operation.tasks.done).toBeLessThanOrEqual(operation.tasks.total);
+    await expectInService(spec, machines);
+  });
+
+  it('a machine that does not answer is not replaced', async () => {
+    const name = `launch-${where}`;
+    const spec = specOf(name);
+    const machines = await inService(spec);
+    const asked = silence(machines, 'unavailable');
+    await resetCreation(name, where);
+    await until('the provider is asked for all', () => asked() >= count);
+    const { operation } = await stack.client.waitFor(name, '1', patience);
+    proxy.clear();
+    expect(operation).toMatchObject({ state: 'held', reason: expect.stringMatching(refusal) });
+    expect(operation.tasks.done).toBeLessThanOrEqual(operation.tasks.total);
+    await expectInService(spec, machines);
+  });
+
+  it('an automatic rollback deletes none', async () => {
+    const name = `back-${where}`;
+    const before = nodes(1, [], { provider: 'parts' });
+    const older = closed({ name, onFailure: 'rollback', nodes: { web: before } });
+    const spec = closed({
+      ...specOf(name),
+      onFailure: 'rollback',
+      nodes: { ...specOf(name).nodes, web: before },
+    });
+    const [web] = await inService(older);
+    const machines = await inService(spec);
+    const asked = silence(
+      machines.filter((machine) => machine !== web),
+      'unavailable',
+    );
+    await resetCreation(name, where);
+    await until('the provider is asked', () => asked() > 0);
+    await until('it is rolled back', async () =>
+      (await stack.client.status(name)).operation?.cause === 'failure' ? true : undefined,
+    );
+    const { operation } = await stack.client.waitFor(name, '3', patience);
+    proxy.clear();
+    expect(operation).toMatchObject({
+      kind: 'rollback',
+      cause: 'failure',
+      state: 'held',
+      reason: expect.stringMatching(refusal),
+    });
+    await expectInService(spec, machines);
+  });
+});
+
+// Promise: create-sent-once
+it('a reset of a cluster sends no CREATE of a group again to a provider that cannot be asked', async () => {
+  const { client, service } = stack;
+  const name = 'blind';
+  const spec = closed({ name, nodes: { app: nodes(3, [], { provider: 'hasty' }) } });
+  expect((await apply(spec)).operation.state).toBe('done');
+  const created = async (): Promise<readonly unknown[]> =>
+    (await service.journal('create')).filter(({ hostname }) => String(hostname).startsWith(`${name}-`));
+  expect(await created()).toHaveLength(3);
+  await resetCreation(name, 'group');
+  const { operation } = await client.waitFor(name, '1', patience);
+  expect(operation).toMatchObject({
+    state: 'held',
+    reason: expect.stringMatching(/the workflow was reset at/),
+  });
+  expect(await created()).toHaveLength(3);
+});
