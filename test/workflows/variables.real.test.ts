@@ -229,7 +229,7 @@ services:
     const held = async (): Promise<unknown> => (await stack.client.status('reader')).operation;
     await until('the reader is held', async () => ((await held()) as { state?: string })?.state === 'held');
     expect(await held()).toMatchObject({
-      followsOutput: true,
+      cause: 'output',
       reason: expect.stringMatching(
         /variables\.url: takes its value from output url of cluster db, and "db:\S+:3;id" is not a word/,
       ) as string,
