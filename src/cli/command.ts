@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { CliError } from './errors.js';
-import { parsePair } from './pairs.js';
+import { pairParser } from './pairs.js';
 import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
 import { labelRule, parseLabel, type Labels } from '../model/cluster/labels.js';
 import { parseDuration } from '../model/duration.js';
@@ -217,7 +217,10 @@ export function labelOption(description: string): Option {
     parse: (text, before) => {
       const label = parseLabel(text);
       if (label === undefined) throw new InvalidArgumentError(`It must be ${labelRule}`);
-      return { ...before, [label[0]]: label[1] };
+      const [key, value] = label;
+      if (before !== undefined && Object.hasOwn(before, key))
+        throw new InvalidArgumentError(`${key} is given twice. Give it once.`);
+      return { ...before, [key]: value };
     },
   });
 }
@@ -276,7 +279,7 @@ const parseAddress = parser(`It must be ${serverAddressForm}.`, (text) =>
 /** Values of the variables of a cluster file. Both may be repeated. */
 export const variableOptions: readonly Option[] = [
   option('--var <name=value>', 'a value for a variable of the file; overrides HEDDLE_VAR_<name>', {
-    parse: parsePair,
+    parse: pairParser('--var'),
   }),
   option<readonly string[] | undefined>('--var-file <file>', 'values for variables, as YAML or JSON', {
     parse: (text, before) => [...(before ?? []), text],

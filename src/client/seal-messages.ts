@@ -9,9 +9,10 @@ import type {
 import { isEnvelope, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import { readUpdateName } from '../model/messages/read.js';
 import { sealOfSchedule, type Seal } from '../model/messages/seal.js';
-import { isHeddleMessage, messagesOf } from '../model/messages/table.js';
+import { checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
 import { repeatedType, sealAgainType } from '../model/messages/taken.js';
 import type { Recipients } from './check-keys.js';
+import { HeddleError } from './errors.js';
 
 /** What sealing needs of the server. */
 export interface Sealing {
@@ -201,11 +202,26 @@ export const sealSchedules: ScheduleClientInterceptor = {
   },
 };
 
-/** The arguments of a start, sealed if the workflow type is one of Heddle's. */
+/**
+ * The arguments of a start, sealed if the workflow type is one of Heddle's.
+ * @throws HeddleError Invalid for arguments with which the workflow would fail at once.
+ */
 function sealStart(workflowType: string, args: unknown[], own: Seal): unknown[] {
-  return messagesOf(workflowType) === undefined || isEnvelope(args[0])
-    ? args
-    : sealMessage(purposeOf('start', workflowType), args, own);
+  const messages = messagesOf(workflowType);
+  if (messages === undefined || isEnvelope(args[0])) return args;
+  const sealed = sealMessage(purposeOf('start', workflowType), args, own);
+  const problem = checkArguments(messages.start, sealed[0].args.map(asSent));
+  if (problem !== undefined)
+    throw new HeddleError(
+      'Invalid',
+      `nothing was sent: the start of a ${workflowType} is invalid: ${problem}`,
+    );
+  return sealed;
+}
+
+/** An argument as the workflow receives it. */
+function asSent(value: unknown): unknown {
+  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }
 
 interface Sent {

@@ -39,7 +39,7 @@ export async function findStuck(temporal: Client, workflowId: string): Promise<S
   );
   const failures = (task?.attempt ?? 1) - 1;
   if (failures < neededFailures) return undefined;
-  const failure = await lastTaskFailure(temporal, workflowId);
+  const failure = await lastFailure(temporal, workflowId);
   if (failure === undefined) return undefined;
   const since = task?.originalScheduledTime ?? task?.scheduledTime;
   const sinceMs = since == null ? Date.now() : protoMs(since);
@@ -48,10 +48,10 @@ export async function findStuck(temporal: Client, workflowId: string): Promise<S
 }
 
 /**
- * Only the first of consecutive workflow task failures is recorded; it is at the end of the history. Undefined if the
- * workflow went on since, so that its task only timed out.
+ * The failure of the workflow, or of its task: only the first of consecutive ones is recorded; it is at the end of the
+ * history. Undefined if the workflow went on since, so that its task only timed out.
  */
-export async function lastTaskFailure(temporal: Client, workflowId: string): Promise<string | undefined> {
+export async function lastFailure(temporal: Client, workflowId: string): Promise<string | undefined> {
   const { namespace } = temporal.options;
   const { history } = await temporal.workflowService.getWorkflowExecutionHistoryReverse({
     namespace,
@@ -60,7 +60,7 @@ export async function lastTaskFailure(temporal: Client, workflowId: string): Pro
   });
   for (const event of history?.events ?? []) {
     if (event.workflowTaskCompletedEventAttributes) return undefined;
-    const failed = event.workflowTaskFailedEventAttributes;
+    const failed = event.workflowTaskFailedEventAttributes ?? event.workflowExecutionFailedEventAttributes;
     if (!failed?.failure) continue;
     return decodeFailure(temporal, failed.failure).then(
       ({ message }) => message,
@@ -76,12 +76,29 @@ export function recoverCommand(workflowId: string): string {
   return `heddle recover ${workflowId.replace(/^cluster\/([^/]+)(\/group\/.*)?$/, '$1')}`;
 }
 
-/** For a call that got no answer: the reason, if the workflow is stuck; otherwise the error itself. */
+/** For a call that got no answer: the reason, if the workflow is stuck or has failed; otherwise the error itself. */
 export async function explainStuck(temporal: Client, workflowId: string, error: unknown): Promise<unknown> {
   if (!(error instanceof HeddleError) || (error.code !== 'NoWorker' && error.code !== 'Failed')) return error;
   const stuck = await findStuck(temporal, workflowId).catch(() => undefined);
-  if (stuck === undefined) return error;
+  if (stuck === undefined) return (await findFailed(temporal, workflowId, error)) ?? error;
   return new HeddleError('NoWorker', textOfStuck(stuck), { cause: error, next: recoverCommand(workflowId) });
+}
+
+/** A workflow that failed answers nothing, however long a caller waits. */
+async function findFailed(
+  temporal: Client,
+  workflowId: string,
+  cause: HeddleError,
+): Promise<HeddleError | undefined> {
+  if (cause.code !== 'NoWorker') return undefined;
+  const why = await temporal.workflow
+    .getHandle(workflowId)
+    .describe()
+    .then(({ status }) => (status.name === 'FAILED' ? lastFailure(temporal, workflowId) : undefined))
+    .catch(() => undefined);
+  return why === undefined
+    ? undefined
+    : new HeddleError('Failed', `workflow ${workflowId} failed: ${why}`, { cause });
 }
 
 export function textOfStuck({ workflowId, failures, failure }: StuckWorkflow): string {

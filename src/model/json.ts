@@ -8,6 +8,13 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const forbiddenKeys: readonly string[] = ['__proto__', 'constructor', 'prototype'];
+
+/** Whether a key would reach the prototype of an object that is copied or merged key by key. */
+export function isForbiddenKey(key: string): boolean {
+  return forbiddenKeys.includes(key);
+}
+
 /** Makes every member read-only, at any depth. JSON of unknown shape stays as it is. */
 export type DeepReadonly<Value> = Value extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]

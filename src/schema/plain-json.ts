@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import type { Json, JsonObject } from '../model/json.js';
+import { isForbiddenKey, type Json, type JsonObject } from '../model/json.js';
 import { errorAt, maxProblems, quoteValue, type Path, type Problem } from './problem.js';
 
 export interface PlainJsonLimits {
@@ -14,9 +14,6 @@ export interface PlainJsonLimits {
 export type PlainJson =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly problems: readonly Problem[] };
-
-/** Keys that could pollute prototypes where the object is copied or merged. */
-const refusedKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * Copies a value of unknown origin into plain JSON, or reports everything that is not JSON. Reads only own data
@@ -89,7 +86,7 @@ class Copier {
     const entries: [string, Json][] = [];
     for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
       if (property.enumerable !== true || ('value' in property && property.value === undefined)) continue;
-      if (refusedKeys.has(key)) {
+      if (isForbiddenKey(key)) {
         this.refuse([...path, key], 'is a forbidden key', 'Rename it.');
         continue;
       }

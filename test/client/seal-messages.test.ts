@@ -96,7 +96,7 @@ describe("the client's interceptor", () => {
 
   const startInput = {
     workflowType: 'pool',
-    workflowStartOptions: { workflowId: 'pool/web', args: [{ heddle: 5 }] },
+    workflowStartOptions: { workflowId: 'pool/web', args: [{ heddle: { uid: 'u' } }] },
     updateName: 'renew',
     updateArgs: [['r']],
     updateOptions: {},
@@ -119,6 +119,24 @@ describe("the client's interceptor", () => {
     // The running workflow would refuse it if it named the start.
     expect((await start('unreadable'))[1]).not.toHaveProperty('to');
   });
+
+  it.each(['__proto__', 'constructor', 'prototype'])(
+    'sends no start with which its workflow would fail, such as one with a field %s',
+    async (key) => {
+      const registration = { provider: 'local', flavor: 'f', image: 'i', system: null };
+      const fields: unknown = JSON.parse(`{"machine": {"${key}": 1}}`);
+      const args = [{ registration: { ...registration, fields }, uid: 'u', by: 'me' }];
+      const options = { workflowId: 'machine/a', args };
+      const start = sealing('absent').interceptor.startWithDetails?.(
+        { workflowType: 'machine', options, headers: {} } as never,
+        async () => ({}) as never,
+      );
+      await expect(start).rejects.toMatchObject({
+        code: 'Invalid',
+        message: `nothing was sent: the start of a machine is invalid: registration.fields: must not have a field named ${key}`,
+      });
+    },
+  );
 
   it('seals the start anew when a request is repeated, and not the message', async () => {
     let now = 5;

@@ -1,5 +1,5 @@
 import { option, yesOption, command, type CommandDefinition } from '../command.js';
-import { parsePair } from '../pairs.js';
+import { pairParser } from '../pairs.js';
 
 const fileOption = option(
   '--file <file>',
@@ -16,7 +16,7 @@ export const accountCommands: CommandDefinition = command('provider', 'provider 
         option(
           '--field <name=value>',
           "an administrators' field; may be repeated. A secret must be a reference, such as apiKey=env:API_KEY",
-          { parse: parsePair },
+          { parse: pairParser('--field') },
         ),
         option(
           '--secrets-from <->',

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../model/json.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { CliError } from '../errors.js';
 import { isPlainSecret, parseFieldText, referenceForms } from './field-text.js';
-import { splitPair, type Pairs } from '../pairs.js';
+import { pairFault, splitPair, type Pairs } from '../pairs.js';
 
 /**
  * Values of fields from the command line.
@@ -40,8 +40,9 @@ export function fieldsOfLines(descriptor: Descriptor, text: string): JsonObject 
 
 function toFields(descriptor: Descriptor, given: Pairs, where: string): JsonObject {
   const fields = new Map<string, Json>();
-  for (const [key, text] of given) {
-    if (fields.has(key)) throw new CliError('Usage', `${where}: ${key} is given twice`);
+  for (const [index, [key, text]] of given.entries()) {
+    const fault = pairFault([key, text], given.slice(0, index));
+    if (fault !== undefined) throw new CliError('Usage', `${where}: ${fault}`);
     const value = parseFieldText(descriptor.fields?.admin[key], text);
     if (value !== undefined) fields.set(key, value);
   }

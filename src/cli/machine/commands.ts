@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import type { MachineRequestIntent } from '../../client/machine.js';
-import { parsePair } from '../pairs.js';
+import { pairParser } from '../pairs.js';
 import { bootDevices, type BootDevice } from '../../model/machine/boot.js';
 import { driftKinds, powerVerbs, type DriftKind, type MachineIntent } from '../../model/machine/state.js';
 import { parseImageRef, type ImageRef } from '../../model/machine/image.js';
@@ -112,7 +112,7 @@ export const machineCommands: readonly CommandDefinition[] = [
           option('--flavor <flavor>', 'size, if the provider creates the machine', { fallback: 'small' }),
           option('--image <name>', 'image, if the provider creates the machine', { fallback: 'host' }),
           option('--field <name=value>', 'a user field of the provider; may be repeated', {
-            parse: parsePair,
+            parse: pairParser('--field'),
           }),
           option(
             '--system <automator>',
@@ -274,7 +274,7 @@ export const machineCommands: readonly CommandDefinition[] = [
           option(
             '--field <name=value>',
             'a user field of the provider; may be repeated (default: unchanged for the same account, else none)',
-            { parse: parsePair },
+            { parse: pairParser('--field') },
           ),
           ...waitOptions,
         ],

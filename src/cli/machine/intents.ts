@@ -55,7 +55,7 @@ export function quarantineIntent({
   });
 }
 
-/** @throws CliError Usage for a word that is neither KEY=VALUE nor KEY-. */
+/** @throws CliError Usage for a word that is neither KEY=VALUE nor KEY-, and for a key that is given twice. */
 export function labelIntent(words: readonly string[]): MachineRequestIntent {
   const labels: [string, string][] = [];
   const remove: string[] = [];
@@ -66,5 +66,8 @@ export function labelIntent(words: readonly string[]): MachineRequestIntent {
     else if (removed !== undefined) remove.push(removed);
     else throw new CliError('Usage', `"${word}" is neither KEY=VALUE nor KEY-. A label is ${labelRule}`);
   }
+  const keys = [...labels.map(([key]) => key), ...remove];
+  const twice = keys.find((key, index) => keys.indexOf(key) < index);
+  if (twice !== undefined) throw new CliError('Usage', `label ${twice} is given twice. Give it once.`);
   return { kind: 'label', labels: Object.fromEntries(labels) satisfies Labels, remove };
 }

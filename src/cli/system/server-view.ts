@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { call } from '../../client/call.js';
-import { lastTaskFailure, neededFailures } from '../../client/stuck.js';
+import { lastFailure, neededFailures } from '../../client/stuck.js';
 import type { QueueTasks } from '../../client/workers.js';
 import type { Action } from '../../model/action.js';
 import { workflowQueue, taskTitle } from '../../model/names.js';
@@ -70,7 +70,7 @@ export async function readWorkflow(
   const attempt = pendingWorkflowTask?.attempt ?? 1;
   const since = timeText(pendingWorkflowTask?.originalScheduledTime ?? pendingWorkflowTask?.scheduledTime);
   const stuck = pendingWorkflowTask && (attempt > 1 || Date.now() - Date.parse(since) > patienceMs);
-  const failure = attempt > neededFailures ? await lastTaskFailure(client, id) : undefined;
+  const failure = attempt > neededFailures ? await lastFailure(client, id) : undefined;
   return {
     workflow: {
       id,

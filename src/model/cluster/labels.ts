@@ -1,3 +1,5 @@
+import { isForbiddenKey } from '../json.js';
+
 /** Labels of a cluster: for lists, and for the tags of its machines. */
 export type Labels = Readonly<Record<string, string>>;
 
@@ -10,14 +12,14 @@ export const labelValuePattern = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?
 export const maxLabels = 20;
 
 export const labelRule =
-  'KEY=VALUE: letters, digits, dots, underscores and hyphens, a letter or digit first and last; keys have at most 40 characters and do not begin with heddle, values have at most 63.';
+  'KEY=VALUE: letters, digits, dots, underscores and hyphens, a letter or digit first and last; keys have at most 40 characters, do not begin with heddle, and are not constructor or prototype; values have at most 63.';
 
 export function isLabel(key: string, value: string): boolean {
   return isLabelKey(key) && labelValuePattern.test(value);
 }
 
 export function isLabelKey(key: string): boolean {
-  return labelKeyPattern.test(key) && !key.toLowerCase().startsWith(ownPrefix);
+  return labelKeyPattern.test(key) && !key.toLowerCase().startsWith(ownPrefix) && !isForbiddenKey(key);
 }
 
 /** `team=web`, as the server's index has it. */

@@ -1,4 +1,5 @@
 import { jsonBytes } from '../carried.js';
+import { isForbiddenKey } from '../json.js';
 
 /**
  * Checks the shape of a value from outside. Returns the problem as a sentence that begins with the place and
@@ -7,9 +8,6 @@ import { jsonBytes } from '../carried.js';
 export type Shape = (value: unknown, at: string) => string | undefined;
 
 export type Fields = Readonly<Record<string, Shape>>;
-
-/** Keys that would reach the prototype of an object that is copied or merged field by field. */
-const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 const deepest = 64;
 
@@ -152,7 +150,7 @@ export function json(mostBytes: number): Shape {
         return firstWrong(part as readonly unknown[], (entry) => walk(entry, depth + 1));
       return firstWrong(Object.entries(part), ([key, entry]: [string, unknown]) => {
         bytes += jsonBytes(key) + 1;
-        return forbiddenKeys.has(key) ? forbidden(at, key) : walk(entry, depth + 1);
+        return isForbiddenKey(key) ? forbidden(at, key) : walk(entry, depth + 1);
       });
     };
     return walk(value, 0);
@@ -168,7 +166,7 @@ export function jsonObject(mostBytes: number): Shape {
 function plainObject(value: unknown, at: string): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return wrong(at, 'an object', value);
-  const key = Object.keys(value).find((name) => forbiddenKeys.has(name));
+  const key = Object.keys(value).find(isForbiddenKey);
   return key === undefined ? undefined : forbidden(at, key);
 }
 
