@@ -54,11 +54,11 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^plugins\/inventory\//,
-    may: /^model\/|^plugins\/(contract|errors|trusted-file|inventory\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
+    may: /^model\/|^plugins\/(contract|errors|field-faults|trusted-file|inventory\/[^/]+)\.js$|^node:|^(zod|yaml)$/,
   },
   {
     files: /^plugins\/provider-base\//,
-    may: /^model\/|^plugins\/(contract|errors|known-hosts|provider-base\/[^/]+)\.js$|^node:|^zod$/,
+    may: /^model\/|^plugins\/(contract|errors|field-faults|known-hosts|provider-base\/[^/]+)\.js$|^node:|^zod$/,
   },
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
   {

@@ -44,9 +44,11 @@ export async function resolveProviderFields(
   const passed = passedReferences(descriptor);
   const split = (isPassed: boolean): JsonObject =>
     Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === isPassed));
-  refuseProblems(checkFieldFiles(descriptor, written, ['fields']));
-  const { fields, secrets } = await resolveFields(environment, split(false), place);
-  return { fields: { ...fields, ...split(true) }, secrets };
+  const resolved = await resolveFields(environment, split(false), place);
+  const fields = { ...resolved.fields, ...split(true) };
+  // References may name files too.
+  refuseProblems(checkFieldFiles(descriptor, fields, ['fields']));
+  return { ...resolved, fields };
 }
 
 /** A provider's call ends at the deadline of its descriptor, as everywhere. @throws PluginError Retryable */

@@ -18,6 +18,14 @@ export function holdsCredentials(address: string): boolean {
   return username !== '' || password !== '';
 }
 
+/** A text for people: user and password of addresses in it are hidden. The user of an SSH login alone is not secret. */
+export function withoutUserInfo(text: string): string {
+  return text.replaceAll(/:\/\/([^\s/?#"]*)@/g, (written, info: string, at: number) => {
+    const isLogin = /ssh[a-z0-9+.-]*$/i.test(text.slice(Math.max(0, at - 20), at));
+    return isLogin && !info.includes(':') ? written : '://(secret)@';
+  });
+}
+
 function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||

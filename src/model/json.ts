@@ -8,6 +8,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What a value is, for messages that must not quote it. */
+export function kindOfValue(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (isJsonObject(value))
+    return typeof value['secret'] === 'string' && Object.keys(value).length === 1
+      ? 'a reference to a secret'
+      : 'a mapping';
+  return typeof value === 'string'
+    ? 'text'
+    : typeof value === 'boolean'
+      ? 'true or false'
+      : `a ${typeof value}`;
+}
+
 const forbiddenKeys: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 
 /** Whether a key would reach the prototype of an object that is copied or merged key by key. */

@@ -54,7 +54,7 @@ const itemSchema = z
       .enum(itemTypes)
       .meta({
         title: 'Type',
-        description: `One of ${itemTypes.join(', ')}. scalar: text, a number, or true or false; list: a list of text.`,
+        description: `One of ${itemTypes.join(', ')}. scalar: text, a number, or true or false; list: a list of text or references.`,
       }),
     ...limitSchemas,
   })

@@ -10,7 +10,7 @@ type Limits = Pick<FieldDeclaration | ItemDeclaration, 'type' | 'options' | 'pat
 
 /**
  * Reports values that violate `pattern`, `min` or `max`, also in lists and maps; skips references.
- * @param quoted whether messages may contain values that the descriptor does not declare secret.
+ * @param quoted whether messages may contain values of quotable fields.
  */
 export function checkConstraints(
   fields: Fields,
@@ -22,10 +22,17 @@ export function checkConstraints(
     const value = values[key];
     if (value === undefined) return [];
     return brokenRules(field, value).map(({ at, broken, rule }) => {
-      const shown = field.secret === true ? '(a secret)' : quoted ? quoteValue(broken) : 'its value';
+      const isShown = quoted && (isQuotable(field) || typeof broken === 'object');
+      const shown = field.secret === true ? '(a secret)' : isShown ? quoteValue(broken) : 'its value';
       return errorAt([...path, key, ...at], `${shown} ${rule}`, field.description);
     });
   });
+}
+
+/** Whether messages may contain values of the field: no part of them may be a secret. */
+export function isQuotable({ type, items, secret, passReferences }: FieldDeclaration): boolean {
+  if (secret === true || passReferences === true || type === 'json') return false;
+  return (type !== 'list' && type !== 'map') || (items !== undefined && items.type !== 'list');
 }
 
 interface BrokenRule {

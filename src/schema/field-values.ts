@@ -43,7 +43,7 @@ function plainSchemaOf(field: FieldDeclaration, scope: FieldScope): z.ZodType<Js
 
 function itemSchemaOf({ items }: FieldDeclaration, scope: FieldScope): z.ZodType<Json> {
   if (items === undefined) return anyJsonSchema;
-  const base = items.type === 'list' ? z.array(z.string()) : simpleSchemaOf(items.type, items.options);
+  const base = items.type === 'list' ? z.array(wordSchema) : simpleSchemaOf(items.type, items.options);
   const more = [
     ...(isText(items.type) ? [secretReferenceSchema] : []),
     // The value of an expression is checked when it is known.
@@ -53,6 +53,9 @@ function itemSchemaOf({ items }: FieldDeclaration, scope: FieldScope): z.ZodType
     more.length === 0 ? base : z.union([base, ...more], { error: () => `is not ${kindOf(items)}` });
   return schema.meta(constraintKeywords(items));
 }
+
+/** A word of a command. */
+const wordSchema = z.union([z.string(), secretReferenceSchema], { error: () => 'is not text' });
 
 const expressionSchema = z.string().regex(/\$\{\{/);
 

@@ -3,12 +3,13 @@ import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { isOneExpression, textsIn } from '../model/expression/parse.js';
 import { isUnprotected } from '../model/endpoint.js';
 import { stableJson } from '../model/node/payload.js';
-import { isSecretReference } from '../model/secret-reference.js';
+import { findReferences, isSecretReference } from '../model/secret-reference.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
-import { checkConstraints, constraintKeywords } from './field-constraints.js';
+import { checkConstraints, constraintKeywords, isQuotable } from './field-constraints.js';
 import { kindOf, resolvedSchemaOf, valueSchemaOf } from './field-values.js';
 import { missingFields, requirementKeywords } from './missing-fields.js';
-import { errorAt, hasErrors, type Path, type Problem } from './problem.js';
+import { errorAt, hasErrors, quoteValue, type Path, type Problem } from './problem.js';
+import { isValidReference, referenceRule } from './references.js';
 import { problemsFromZod } from './zod-problems.js';
 
 export interface CheckedFields {
@@ -64,9 +65,13 @@ export function checkUserFields(
 
 function checkRules({ rules, fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
   const declared = { ...fields?.admin, ...fields?.user };
-  return (rules?.(values) ?? []).flatMap(({ path: at, wrong }) =>
-    isInReference(values, at) ? [] : [errorAt([...path, ...at], wrong, declared[at[0] ?? '']?.description)],
-  );
+  return (rules?.(values) ?? []).flatMap(({ path: at, wrong }) => {
+    const field = declared[at[0] ?? ''];
+    // A reference that is passed on is not resolved, so the plugin uses it as it is.
+    return field?.passReferences !== true && isInReference(values, at)
+      ? []
+      : [errorAt([...path, ...at], wrong, field?.description)];
+  });
 }
 
 /** Whether the place is a reference or within one: its value is checked when it is resolved. */
@@ -87,7 +92,8 @@ export function checkGiven(
   path: Path,
   allowed: AllowedValues | 'any' = {},
 ): CheckedFields {
-  if (plugin.fields === undefined) return { problems: [], values };
+  const invalid = invalidReferences(values);
+  if (plugin.fields === undefined) return { problems: below(path, invalid), values };
   const schema = fieldsSchemaOf(plugin, scope);
   const declared = declaredFor(plugin.fields, scope);
   // The value of an expression is known only when a task is created.
@@ -98,12 +104,18 @@ export function checkGiven(
   const [, literal] = splitEntries(known, (value) => scope === 'user' && textsIn(value).length > 0);
   const parsed = schema.safeParse(known);
   if (!parsed.success) {
-    const wrong = problemsFromZod(schema, parsed.error, values);
+    const wrong = problemsFromZod(schema, parsed.error, values, ([key = '']) => {
+      const field = Object.hasOwn(declared, key) ? declared[key] : undefined;
+      return field !== undefined && (field.secret === true || isQuotable(field));
+    });
     const faulty = wrong.map((problem) => problem.path[0]);
     const [, rest] = splitEntries(literal, (_, key) => faulty.includes(key));
     return {
       problems: [
-        ...wrong.map((problem) => ({ ...problem, path: [...path, ...problem.path] })),
+        ...below(path, [
+          ...invalid,
+          ...wrong.filter(({ path: at }) => !invalid.some((other) => isWithin(at, other.path))),
+        ]),
         ...checkConstraints(declared, rest, path, { quoted: true }),
       ],
       values,
@@ -119,12 +131,32 @@ export function checkGiven(
     scope === 'user' && allowed !== 'any' ? checkListed(plugin.fields.admin, filled, path, allowed) : [];
   return {
     problems: [
+      ...below(path, invalid),
       ...checkConstraints(declared, literal, path, { quoted: true }),
       ...unlisted,
       ...checkEndpoints(plugin, filled, path),
     ],
     values: filled,
   };
+}
+
+/** References without a known scheme, which may contain the secret itself. */
+function invalidReferences(values: JsonObject): readonly Problem[] {
+  return Object.entries(values).flatMap(([key, value]) =>
+    findReferences(value).flatMap(({ reference, path }) =>
+      isValidReference({ secret: reference }) || textsIn({ reference }).length > 0
+        ? []
+        : [errorAt([key, ...path], 'is not a valid reference', referenceRule)],
+    ),
+  );
+}
+
+function isWithin(path: Path, place: Path): boolean {
+  return place.every((part, index) => path[index] === part);
+}
+
+function below(path: Path, problems: readonly Problem[]): readonly Problem[] {
+  return problems.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
 }
 
 function splitEntries(
@@ -151,10 +183,16 @@ function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): r
       errorAt(
         [...path, key],
         'is an unencrypted address of another machine',
-        'Use https://, or set `insecure: true`.',
+        `Use ${protectedForms(value)}, or set \`insecure: true\`.`,
       ),
     ];
   });
+}
+
+/** The encrypted forms of an unencrypted address. */
+function protectedForms(address: string): string {
+  const [, tunnelled] = /^\s*([a-z]+)\+tcp:/i.exec(address) ?? [];
+  return tunnelled === undefined ? 'https://' : `${tunnelled}+tls:// or ${tunnelled}+ssh://`;
 }
 
 /**
@@ -217,7 +255,7 @@ function checkListed(
       errorAt(
         [...path, key],
         'has a value that the administrator does not allow in cluster files',
-        `In heddle.yaml of the workers, \`allow: {${key}: [...]}\` of the provider account must list ${missing.map((value) => JSON.stringify(value)).join(', ')}.`,
+        `In heddle.yaml of the workers, \`allow: {${key}: [...]}\` of the provider account must list ${missing.map(quoteValue).join(', ')}.`,
       ),
     ];
   });

@@ -158,8 +158,8 @@ export function pathsIn(kind: NamedFileKind, value: Json | readonly string[] | u
  */
 function commandFiles(value: Json | readonly string[] | undefined): readonly string[] {
   if (!Array.isArray(value)) return [];
-  const words = value.filter((word): word is string => typeof word === 'string');
-  return words.flatMap((word, index) => {
+  return value.flatMap((word: Json, index) => {
+    if (typeof word !== 'string') return [];
     if (index === 0) return word.includes('/') ? [word] : [];
     const path = word.replace(/^-[^=]*=/, '');
     return isFile(path) ? [path] : [];

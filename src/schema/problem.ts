@@ -1,3 +1,6 @@
+import { withoutUserInfo } from '../model/endpoint.js';
+import { kindOfValue } from '../model/json.js';
+
 /** Keys and indexes from the top of a document to a place in it. */
 export type Path = readonly (string | number)[];
 
@@ -96,14 +99,15 @@ export function formatPath(path: Path): string {
     .join('');
 }
 
-/** A value for a message: its JSON, shortened, without passwords of addresses. */
+/**
+ * A value for a message: its JSON, shortened, without user and password of addresses. Of a list or mapping only what it
+ * is: its members may be secret.
+ */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'number') return String(value);
-  return shorten(plain(withoutPasswords(JSON.stringify(value) ?? String(value))));
-}
-
-function withoutPasswords(text: string): string {
-  return text.replaceAll(/(:\/\/[^\s/:@"]*):[^\s/"]*@/g, '$1:(secret)@');
+  if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) return kindOfValue(value);
+  if (typeof value === 'string' && value.includes('PRIVATE KEY-----')) return '(a secret)';
+  return shorten(plain(withoutUserInfo(JSON.stringify(value) ?? String(value))));
 }
 
 /** Escapes terminal control and bidirectional characters, which JSON does not escape. */

@@ -7,6 +7,8 @@ import type { Path } from './problem.js';
 
 type Declared = Pick<Descriptor, 'fields'>;
 
+export const referenceRule = 'Must be env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.';
+
 /**
  * A reference to a secret, allowed in every text field and secret field. A worker of the site resolves it at use.
  */
@@ -14,9 +16,7 @@ export const secretReferenceSchema = z
   .strictObject({
     secret: z
       .string()
-      .regex(/^(env|file|exec|vault):\S/, {
-        error: 'Must be env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.',
-      })
+      .regex(/^(env|file|exec|vault):\S/, { error: referenceRule })
       .meta({ title: 'Secret', description: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.' }),
   })
   .meta({

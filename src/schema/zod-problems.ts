@@ -1,16 +1,32 @@
 import { z } from 'zod';
+import { kindOfValue } from '../model/json.js';
 import { errorAt, maxProblems, quoteValue, type Path, type Problem } from './problem.js';
 import { suggest } from './suggest.js';
 
 type Issue = z.core.$ZodIssue;
 
-/** Describes the issues of a failed parse: each problem, and what the schema expects. */
-export function problemsFromZod(schema: z.ZodType, error: z.ZodError, value: unknown): readonly Problem[] {
+/**
+ * Describes the issues of a failed parse: each problem, and what the schema expects.
+ * @param isQuotable whether a message may contain the value at a path. Secrets (`writeOnly`) never are.
+ */
+export function problemsFromZod(
+  schema: z.ZodType,
+  error: z.ZodError,
+  value: unknown,
+  isQuotable: (path: Path) => boolean = () => true,
+): readonly Problem[] {
   const found = error.issues.slice(0, maxProblems).flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
     if (issue.code !== 'unrecognized_keys')
       return [
-        describeIssue(issue, path, schemaAt(schema, path), shownAt(schema, path, valueAt(value, path))),
+        describeIssue(
+          issue,
+          path,
+          schemaAt(schema, path),
+          isQuotable(path)
+            ? shownAt(schema, path, valueAt(value, path))
+            : { value: valueAt(value, path), text: kindOfValue(valueAt(value, path)) },
+        ),
       ];
     const known = knownKeys(schemaAt(schema, path));
     return issue.keys
@@ -37,7 +53,8 @@ function shownAt(schema: z.ZodType, path: Path, value: unknown): Shown {
         (above.meta()?.['writeOnly'] === true || unwrap(above).meta()?.['writeOnly'] === true)
       );
     });
-  return { value, text: isSecret && value !== undefined ? '(a secret)' : quoteValue(value) };
+  const isPlain = typeof value !== 'object' && value !== undefined;
+  return { value, text: isSecret && isPlain ? '(a secret)' : quoteValue(value) };
 }
 
 function describeIssue(
@@ -51,7 +68,10 @@ function describeIssue(
   if (value === undefined) return wrong('is missing');
   switch (issue.code) {
     case 'invalid_type':
-      return wrong(`should be ${typeNames[issue.expected] ?? issue.expected}, but is ${text}`);
+      // Text in place of a list or mapping may contain any of its members.
+      return wrong(
+        `should be ${typeNames[issue.expected] ?? issue.expected}, but is ${containers.includes(issue.expected) ? kindOfValue(value) : text}`,
+      );
     case 'invalid_value':
       return errorAt(
         path,
@@ -70,6 +90,8 @@ function describeIssue(
       return wrong(`${text} ${issue.message}`);
   }
 }
+
+const containers: readonly string[] = ['array', 'object', 'record'];
 
 const typeNames: Readonly<Record<string, string>> = {
   string: 'text',

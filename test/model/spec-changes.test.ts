@@ -71,6 +71,16 @@ describe('changes of a spec', () => {
     for (const lines of Object.values(found)) expect(lines).toEqual(['-(secret)', '+(secret), another']);
     expect(JSON.stringify(found)).not.toMatch(/hunter|env:|k1|k2/);
   });
+
+  it('mask user and password of addresses', () => {
+    const [before, after] = ['https://me:hunter2@one/x', 'https://me:hunter3@two/x'];
+    expect(changes(script(`get ${before}`), script(`get ${after}`))).toEqual({
+      'services.app.actions.start.fields.script': [
+        '-get https://(secret)@one/x',
+        '+get https://(secret)@two/x',
+      ],
+    });
+  });
 });
 
 describe('a comparison of lines', () => {

@@ -189,6 +189,41 @@ describe('files that fields of plugins name', () => {
     await expect(open()).rejects.toThrow(`${knownHosts} does not exist, and other users could create it`);
   });
 
+  it('files that references name are checked once they are resolved, also in a command', async () => {
+    const program = join(folder, 'program');
+    writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 });
+    const reference = { secret: 'env:PROGRAM' };
+    const open = (fields: JsonObject): Promise<unknown> =>
+      openAccount(
+        {
+          registry,
+          providers: account(fields),
+          forbiddenReferences: () => [],
+          resolveSecrets: (value: Json) =>
+            resolveSecrets(
+              value,
+              { environment: { PROGRAM: program } },
+              { writtenBy: 'administrator', place: 'it' },
+            ),
+        } as unknown as ActivityParts,
+        { name: 'lab' },
+        { hide: () => undefined },
+      );
+    const accounts: readonly JsonObject[] = [
+      { knownHosts: reference },
+      { programs: { deleted: [reference] } },
+      { programs: { deleted: ['/bin/sh', reference] } },
+    ];
+    for (const fields of accounts) {
+      chmodSync(program, 0o700);
+      await expect(open(fields), JSON.stringify(fields)).resolves.toMatchObject({ name: 'lab' });
+      chmodSync(program, 0o777);
+      await expect(open(fields), JSON.stringify(fields)).rejects.toThrow(
+        `${program} may be written by other users`,
+      );
+    }
+  });
+
   it('may be absent sockets, whose use fails', () => {
     chmodSync(folder, 0o1777);
     const agent = join(folder, 'agent');

@@ -101,6 +101,33 @@ describe('fields', () => {
     expect(problem).toContain('{secret: "env:NAME"}');
   });
 
+  test('refuse references without a known scheme at any depth, unless an expression may contain it', () => {
+    const declared = {
+      fields: {
+        admin: {},
+        user: {
+          text: field('text'),
+          secret: field('text'),
+          password: field('text', { secret: true }),
+          data: field('map'),
+        },
+        required: { admin: [], user: [] },
+      },
+    };
+    const said = (values: JsonObject): readonly string[] =>
+      checkFields(declared, 'user', values, ['fields']).problems.map(formatProblem);
+    const rule = 'is not a valid reference. Must be env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.';
+    expect(said({ text: { secret: 'X' } })).toEqual([`fields.text: ${rule}`]);
+    expect(said({ password: { secret: 'X' } })).toEqual([`fields.password: ${rule}`]);
+    expect(said({ data: { a: [{ secret: 'X' }], secret: { secret: 'env:' } } })).toEqual([
+      `fields.data.a[0]: ${rule}`,
+      `fields.data.secret: ${rule}`,
+    ]);
+    expect(said({ data: { a: { secret: 'env:A' }, b: { secret: '${{ var.b }}' } } })).toEqual([]);
+    expect(said({ secret: 'X' })).toEqual([]);
+    expect(checkFields({}, 'user', { a: [{ secret: 'X' }] }, []).problems).toHaveLength(1);
+  });
+
   test('that are secret are never quoted in a problem', () => {
     expect(told('user', { script: 's', password: 'hunter2' }).join('')).not.toContain('hunter2');
     expect(told('admin', { apiKey: 31337 }).join('')).not.toContain('31337');

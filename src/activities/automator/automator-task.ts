@@ -186,14 +186,15 @@ export async function runAutomator<Returned>(
   const { descriptor } = opening.plugin;
   const { name } = descriptor;
   const written = parts.automators[name]?.fields ?? {};
-  const [untrusted] = checkFieldFiles(descriptor, written, ['automators', name, 'fields']);
-  if (untrusted !== undefined) throw new PluginError('Invalid', formatProblem(untrusted));
   const { value, secrets } = await parts.resolveSecrets(written, {
     writtenBy: 'administrator',
     place: `fields of automator ${name}`,
   });
   opening.attempt.hide(secrets);
   const settings = isJsonObject(value) ? value : {};
+  // References may name files too.
+  const [untrusted] = checkFieldFiles(descriptor, settings, ['automators', name, 'fields']);
+  if (untrusted !== undefined) throw new PluginError('Invalid', formatProblem(untrusted));
   refuseResolved(descriptor, ['admin'], settings, ['automators', name, 'fields']);
   try {
     return await call(open(parts, opening, settings, over.signal));

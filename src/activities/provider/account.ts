@@ -5,7 +5,7 @@ import type { RegisteredProvider } from '../../plugins/registry.js';
 import { checkFieldFiles } from '../../schema/field-files.js';
 import { checkFields } from '../../schema/fields.js';
 import { passedReferences } from '../../schema/references.js';
-import { formatProblem, hasErrors } from '../../schema/problem.js';
+import { formatProblem, hasErrors, type Problem } from '../../schema/problem.js';
 import type { Attempt } from '../attempt.js';
 import { refuseResolved } from '../refuse-resolved.js';
 import type { ActivityParts } from '../parts.js';
@@ -46,10 +46,14 @@ export async function openAccount(
   const { descriptor } = plugin;
   const admin = checkFields(descriptor, 'admin', account.fields, ['providers', name, 'fields']);
   const user = checkFields(descriptor, 'user', fields ?? {}, ['fields'], forDelete ? 'any' : account.allow);
-  const files = checkFieldFiles(descriptor, admin.values, ['providers', name, 'fields']);
-  const problems = [...admin.problems, ...files, ...(fields === undefined ? [] : user.problems)];
-  if (hasErrors(problems))
-    throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
+  const refuse = (problems: readonly Problem[]): void => {
+    if (hasErrors(problems))
+      throw new PluginError(
+        'Invalid',
+        `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`,
+      );
+  };
+  refuse([...admin.problems, ...(fields === undefined ? [] : user.problems)]);
   // Without declarations nothing says which of the administrator's fields a user may set: none.
   const isKept = (key: string): boolean =>
     descriptor.fields === undefined && Object.hasOwn(admin.values, key);
@@ -72,12 +76,11 @@ export async function openAccount(
     withoutKeys(administrators, (key) => passed.includes(key)),
     'administrator',
   );
+  const own = { ...resolved.fields, ...withoutKeys(administrators, (key) => !passed.includes(key)) };
+  // References may name files too.
+  refuse(checkFieldFiles(descriptor, own, ['providers', name, 'fields']));
   // A user's reference is never passed on: it would be indistinguishable from an administrator's.
-  const all: JsonObject = {
-    ...resolved.fields,
-    ...withoutKeys(administrators, (key) => !passed.includes(key)),
-    ...(await resolve(usersOwn, 'user')).fields,
-  };
+  const all: JsonObject = { ...own, ...(await resolve(usersOwn, 'user')).fields };
   refuseResolved(descriptor, ['admin', 'user'], all, ['providers', name, 'fields']);
   return { name, plugin, fields: all, secrets: resolved.secrets };
 }

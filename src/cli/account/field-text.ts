@@ -1,5 +1,8 @@
+import { withoutUserInfo } from '../../model/endpoint.js';
 import type { Json, JsonObject } from '../../model/json.js';
+import { isSecretName } from '../../model/node/strip-secrets.js';
 import type { FieldDeclaration } from '../../schema/descriptor.js';
+import type { Path } from '../../schema/problem.js';
 import { readYaml } from '../../schema/yaml-source.js';
 
 /** The forms of references, for people. */
@@ -46,15 +49,39 @@ export function parseFieldText(field: FieldDeclaration | undefined, typed: strin
 }
 
 /**
- * Whether a value must be hidden: fields that the plugin declares secret, and private keys in any field.
- * References may be shown.
+ * Whether a value must be hidden: fields that the plugin declares secret, and in any field private keys and addresses
+ * with a password. References may be shown.
  */
 export function isPlainSecret(field: FieldDeclaration | undefined, value: Json | undefined): boolean {
   if (value === undefined || isReference(value)) return false;
-  return (
-    field?.secret === true ||
-    (field !== undefined && typeof value === 'string' && value.includes('PRIVATE KEY-----'))
-  );
+  return field?.secret === true || (field !== undefined && typeof value === 'string' && isSecretText(value));
+}
+
+/** The place of the first member of a list or mapping that is such a secret, or has the name of one. */
+export function plainSecretWithin(
+  field: FieldDeclaration | undefined,
+  value: Json | undefined,
+  isNamed = false,
+): Path | undefined {
+  if (typeof value === 'string') return isNamed || isSecretText(value) ? [] : undefined;
+  if (typeof value === 'number') return isNamed ? [] : undefined;
+  if (typeof value !== 'object' || value === null || isReference(value)) return undefined;
+  for (const [key, member] of Object.entries(value)) {
+    const isSecret = isNamed || (!Array.isArray(value) && isSecretMember(field, key));
+    const place = plainSecretWithin(field, member, isSecret);
+    if (place !== undefined) return [Array.isArray(value) ? Number(key) : key, ...place];
+  }
+  return undefined;
+}
+
+/** A private key, or a text with an address that contains credentials. */
+function isSecretText(text: string): boolean {
+  return text.includes('PRIVATE KEY-----') || withoutUserInfo(text) !== text;
+}
+
+/** Whether the members of this name are secrets. `key` is a private key where logins are described. */
+export function isSecretMember(field: FieldDeclaration | undefined, key: string): boolean {
+  return isSecretName(key) || (key === 'key' && field?.passReferences === true);
 }
 
 export function isReference(value: Json | undefined): value is JsonObject & { readonly secret: string } {

@@ -1,8 +1,9 @@
-import type { Json, JsonObject } from '../../model/json.js';
+import { withoutUserInfo } from '../../model/endpoint.js';
+import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import { stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
 import { describeCondition, describeConstraints } from '../../schema/field-constraints.js';
-import { isPlainSecret } from './field-text.js';
+import { isSecretMember } from './field-text.js';
 
 /** For plugins that do not declare their fields. */
 export const noFieldsDeclared =
@@ -37,12 +38,26 @@ export function hideSecrets(
   fields: JsonObject,
 ): JsonObject {
   const declared = descriptor?.fields?.admin;
-  const isSecret = (key: string, value: Json | undefined): boolean =>
-    declared?.[key] === undefined || declared[key].secret === true || isPlainSecret(declared[key], value);
   return stripSecrets(
     Object.fromEntries(
-      Object.entries(fields).map(([key, value]) => [key, isSecret(key, value) ? '(secret)' : value]),
+      Object.entries(fields).map(([key, value]) => {
+        const field = declared?.[key];
+        return [key, field === undefined || field.secret === true ? '(secret)' : hideWithin(field, value)];
+      }),
     ),
+  );
+}
+
+function hideWithin(field: FieldDeclaration, value: Json): Json {
+  if (typeof value === 'string')
+    return value.includes('PRIVATE KEY-----') ? '(secret)' : withoutUserInfo(value);
+  if (Array.isArray(value)) return value.map((item: Json) => hideWithin(field, item));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      isSecretMember(field, key) ? '(secret)' : hideWithin(field, member),
+    ]),
   );
 }
 

@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../../model/json.js';
 import type { Descriptor } from '../../schema/descriptor.js';
+import { formatPath } from '../../schema/problem.js';
 import { CliError } from '../errors.js';
-import { isPlainSecret, parseFieldText, referenceForms } from './field-text.js';
+import { isPlainSecret, parseFieldText, plainSecretWithin, referenceForms } from './field-text.js';
 import { pairFault, splitPair, type Pairs } from '../pairs.js';
 
 /**
@@ -12,7 +13,16 @@ import { pairFault, splitPair, type Pairs } from '../pairs.js';
 export function fieldsOfArguments(descriptor: Descriptor, given: Pairs): JsonObject {
   const fields = toFields(descriptor, given, '--field');
   for (const [key, value] of Object.entries(fields)) {
-    if (!isPlainSecret(descriptor.fields?.admin[key], value)) continue;
+    const field = descriptor.fields?.admin[key];
+    const within = isPlainSecret(field, value) ? undefined : plainSecretWithin(field, value);
+    if (within !== undefined)
+      throw new CliError(
+        'Usage',
+        `--field ${key}: ${formatPath([key, ...within])} is a secret, which must not be on the command line, where other users can see it. ` +
+          `Write it as a reference, {secret: "REFERENCE"}, one of ${referenceForms}.`,
+        { next: 'heddle provider add --help' },
+      );
+    if (!isPlainSecret(field, value)) continue;
     throw new CliError(
       'Usage',
       `--field ${key}: a secret must not be on the command line, where other users can see it. Give a reference, --field ${key}=REFERENCE, one of ` +

@@ -130,8 +130,9 @@ async function settingsOf(
   const { [name]: settings } = checkAutomators(registry, { [name]: automators[name] ?? { fields: {} } });
   const written = settings?.fields ?? {};
   const { descriptor } = registry.automator(name);
-  refuseProblems(checkFieldFiles(descriptor, written, ['automators', name, 'fields']));
   const { fields } = await resolveFields(environment, written, `automators.${name}`);
+  // References may name files too.
+  refuseProblems(checkFieldFiles(descriptor, fields, ['automators', name, 'fields']));
   return { fields };
 }
 

@@ -1,3 +1,4 @@
+import { withoutUserInfo } from '../endpoint.js';
 import { isJsonObject, type Json, type JsonObject } from '../json.js';
 import { stableJson } from '../node/payload.js';
 import { stripSecrets } from '../node/strip-secrets.js';
@@ -55,14 +56,14 @@ function isReference(value: JsonObject): boolean {
 function linesOf(key: string, value: Json | undefined): readonly string[] {
   if (value === undefined) return [];
   const shown = stripSecrets({ [key]: value })[key] ?? null;
-  if (typeof shown === 'string') return shown.replace(/\n$/, '').split('\n').map(maskAssignments);
-  return JSON.stringify(shown, undefined, 2).split('\n').map(maskAssignments);
+  if (typeof shown === 'string') return shown.replace(/\n$/, '').split('\n').map(maskSecrets);
+  return JSON.stringify(shown, undefined, 2).split('\n').map(maskSecrets);
 }
 
 const assignment =
   /((?:password|passwd|passphrase|secret|token|private.?key|api.?key|credential)\w*["']?\s*[=:]\s*)\S.*/i;
 
-/** `DB_PASSWORD=hunter2` in a script. */
-function maskAssignments(line: string): string {
-  return line.replace(assignment, `$1${masked}`);
+/** `DB_PASSWORD=hunter2` in a script, and user and password of addresses. */
+function maskSecrets(line: string): string {
+  return withoutUserInfo(line.replace(assignment, `$1${masked}`));
 }

@@ -3,6 +3,11 @@ import { isJsonObject, type Json, type JsonObject } from '../json.js';
 const secretKey = /password|passwd|passphrase|secret|token|private.?key|api.?key|credential/i;
 const placeholder = '(secret)';
 
+/** Whether a key names a secret, such as `password`. */
+export function isSecretName(key: string): boolean {
+  return secretKey.test(key);
+}
+
 /**
  * A copy of a node's payload for people: secrets, marked or by name, are replaced. Addresses, users and
  * public host keys stay.
@@ -12,7 +17,7 @@ export function stripSecrets(payload: JsonObject): JsonObject {
 }
 
 function stripValue(key: string, value: Json): Json {
-  if (secretKey.test(key) && value !== null) return placeholder;
+  if (isSecretName(key) && value !== null) return placeholder;
   if (Array.isArray(value)) return value.map((item: Json) => stripValue('', item));
   if (!isJsonObject(value)) return value;
   // A reference names the place of a secret, or contains one by mistake.

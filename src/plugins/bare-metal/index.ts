@@ -1,7 +1,8 @@
 export { ClaimingProvider } from './claiming-provider.js';
 export { ipmiSchema, ipmitool } from './ipmitool.js';
 export { RealMachines } from './real-machines.js';
-export type { RealMachine } from './machine-fields.js';
+export { accountFaults, type RealMachine } from './machine-fields.js';
+export type { RealMachineFields } from './field-types.js';
 export {
   PowerDriver,
   powerLimitsOf,

@@ -118,16 +118,29 @@ export async function readMachines(
   return machines;
 }
 
-/** Otherwise an image for one machine could be written to another. */
-function requireUniqueMacs(machines: readonly RealMachine[], provider: string): void {
-  const macs = machines.flatMap((machine) => machine.mac ?? []);
-  const doubled = macs.find((one, index) => macs.indexOf(one) < index);
+function requireUniqueMacs(machines: readonly HasMac[], provider: string): void {
+  const [doubled] = doubledMacs(machines);
   if (doubled === undefined) return;
-  const names = machines.filter((machine) => machine.mac === doubled).map(({ name }) => name);
+  const { mac: address, name, first } = doubled;
   throw new PluginError(
     'Invalid',
-    `provider ${provider} has the mac ${doubled} for both ${names.join(' and ')}`,
+    `provider ${provider} has the mac ${address} for both ${first} and ${name}`,
   );
+}
+
+interface HasMac {
+  readonly name: string;
+  readonly mac?: string | undefined;
+}
+
+/** Machines with the mac of an earlier one: an image for one of them could be written to the other. */
+function doubledMacs(
+  machines: readonly HasMac[],
+): readonly (HasMac & { readonly index: number; readonly first: string })[] {
+  return machines.flatMap(({ name, mac: address }, index) => {
+    const first = machines.find((other) => address !== undefined && other.mac === address)?.name ?? name;
+    return first === name ? [] : [{ name, mac: address, index, first }];
+  });
 }
 
 function configuredMachines(fields: RealMachineFields, provider: string): readonly RealMachine[] {
@@ -186,23 +199,26 @@ export function readErase({ erase }: RealMachineFields, provider: string): reado
   }));
 }
 
-/** What is wrong with an account; the machines of its inventory are checked when it is read. */
-export function accountFaults({
-  machines,
-  controllers = {},
-  erase = [],
-  imaging = {},
-  imager = {},
-}: Partial<RealMachineFields>): readonly FieldFault[] {
+/**
+ * What is wrong with an account; the machines of its inventory are checked when it is read.
+ * @param controllerSchema an entry of `controllers`, with resolved secrets.
+ */
+export function accountFaults(
+  { machines, controllers = {}, erase = [], imaging = {}, imager = {} }: Partial<RealMachineFields>,
+  controllerSchema: z.ZodType,
+): readonly FieldFault[] {
   const wrongMachines = machines === undefined ? [] : faultsOfNamed(machinesSchema, 'machines', machines);
-  const without =
-    machines === undefined || wrongMachines.length > 0
-      ? []
-      : machinesSchema.parse(machines).filter(({ name }) => controllers[name] === undefined);
+  const named = machines === undefined || wrongMachines.length > 0 ? [] : machinesSchema.parse(machines);
   return [
     ...wrongMachines,
-    ...faultsOf(controllersSchema, 'controllers', controllers),
-    ...without.map(({ name }) => ({ path: ['controllers', name], wrong: 'is missing' })),
+    ...doubledMacs(named).map(({ index, mac: address, first }) => ({
+      path: ['machines', index, 'mac'],
+      wrong: `${address} is also the mac of ${first}`,
+    })),
+    ...faultsOf(z.record(z.string(), controllerSchema), 'controllers', controllers),
+    ...named
+      .filter(({ name }) => !Object.hasOwn(controllers, name))
+      .map(({ name }) => ({ path: ['controllers', name], wrong: 'is missing' })),
     ...faultsOf(eraseSchema, 'erase', erase),
     ...imagingFaults(imaging),
     ...(usesImaging(imaging) && imager['load'] !== undefined

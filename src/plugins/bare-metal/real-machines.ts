@@ -10,7 +10,7 @@ import { readImaging } from './imaging/imaging-fields.js';
 import { NetworkImager } from './imaging/network-imager.js';
 import { MachineRuns, throwUnknown } from './machine-runs.js';
 import type { RealMachineFields } from './field-types.js';
-import { accountFaults, readErase, readMachines, type RealMachine } from './machine-fields.js';
+import { readErase, readMachines, type RealMachine } from './machine-fields.js';
 import { powerLimitsOf, type PowerDriver, type PowerLimits } from './power-driver.js';
 
 /** A single reading of a controller may be outdated or wrong. */
@@ -25,8 +25,6 @@ export abstract class RealMachines
   extends ClaimingProvider<RealMachine, RealMachineFields>
   implements Partial<ProviderAbilities>
 {
-  static checkFields = accountFaults;
-
   protected readonly word = 'machine';
   protected readonly named = this.fields.machine;
   readonly #context: PluginContext;

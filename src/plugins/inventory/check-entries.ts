@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { PluginError } from '../errors.js';
+import { parseOrFaults } from '../field-faults.js';
 import { withoutRegistration, type InventoryEntry } from './read-inventory.js';
 
 /**
@@ -13,11 +14,11 @@ export function checkEntries<Schema extends z.ZodType>(
 ): readonly z.output<Schema>[] {
   const wrong: string[] = [];
   const checked = entries.flatMap(({ value, line }, index) => {
-    const parsed = schema.safeParse(withoutRegistration(value));
-    if (parsed.success) return [parsed.data];
+    const parsed = parseOrFaults(schema, withoutRegistration(value));
+    if ('data' in parsed) return [parsed.data];
     const where = line === undefined ? '' : `line ${line}, `;
-    for (const { path, message } of parsed.error.issues)
-      wrong.push(`${where}${['machines', index, ...path].map(String).join('.')}: ${message}`);
+    for (const fault of parsed.faults)
+      wrong.push(`${where}${['machines', index, ...fault.path].join('.')}: ${fault.wrong}`);
     return [];
   });
   if (wrong.length === 0) return checked;

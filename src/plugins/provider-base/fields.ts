@@ -1,18 +1,22 @@
 import { z } from 'zod';
 import type { FieldFault } from '../../model/field-fault.js';
 import { PluginError } from '../errors.js';
+import { parseOrFaults } from '../field-faults.js';
 import { isHostKey } from '../known-hosts.js';
 
 // Fields of several provider types.
 export const text = z.string().min(1);
 /** A secret, or a reference that is resolved when the machine is reached. */
-export const secret = z.union([text, z.strictObject({ secret: text })]);
+export const secret = z.union([text, z.strictObject({ secret: text })], {
+  error: 'must be text, or a reference such as {secret: "env:NAME"}',
+});
 export const port = z.int().min(1).max(65_535);
 export const address = z
   .string()
   .regex(/^[A-Za-z0-9:][A-Za-z0-9.:_-]*$/, { error: 'must be an IP address or a host name' });
-const hostKey = text.refine(isHostKey, { error: 'must be a host key: "<type> <base64>", as in known_hosts' });
-export const hostKeys = z.union([hostKey, z.array(hostKey).min(1)]);
+const hostKeyRule = 'must be a host key, or a list of them: "<type> <base64>", as in known_hosts';
+const hostKey = text.refine(isHostKey);
+export const hostKeys = z.union([hostKey, z.array(hostKey).min(1)], { error: hostKeyRule });
 
 /** The name of a machine or resource, at most `length` characters. */
 export function nameOfLength(length: number) {
@@ -25,11 +29,8 @@ export function nameOfLength(length: number) {
 
 /** The faults of a field's value. */
 export function faultsOf(schema: z.ZodType, key: string, value: unknown): readonly FieldFault[] {
-  const parsed = schema.safeParse(value);
-  return (parsed.error?.issues ?? []).map(({ path, message }) => ({
-    path: [key, ...path.map((part) => (typeof part === 'number' ? part : String(part)))],
-    wrong: message,
-  }));
+  const parsed = parseOrFaults(schema, value);
+  return 'data' in parsed ? [] : parsed.faults.map(({ path, wrong }) => ({ path: [key, ...path], wrong }));
 }
 
 /** Reads a part of the fields. @throws PluginError Invalid naming every fault, without values. */
@@ -38,9 +39,10 @@ export function parseFields<Schema extends z.ZodType>(
   value: unknown,
   what: string,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new PluginError('Invalid', `${what} in heddle.yaml: ${placesIn(parsed.error).join('; ')}`);
+  const parsed = parseOrFaults(schema, value);
+  if ('data' in parsed) return parsed.data;
+  const faults = parsed.faults.map(({ path, wrong }) => `${path.join('.') || 'the whole'}: ${wrong}`);
+  throw new PluginError('Invalid', `${what} in heddle.yaml: ${faults.join('; ')}`);
 }
 
 /** @throws PluginError Invalid if two items of the account have the same name. */
@@ -71,8 +73,4 @@ interface Named {
 function duplicatesIn(things: readonly Named[]): readonly string[] {
   const names = things.map(({ name }) => name);
   return names.filter((name, index) => names.indexOf(name) < index);
-}
-
-function placesIn({ issues }: z.ZodError): readonly string[] {
-  return issues.map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`);
 }

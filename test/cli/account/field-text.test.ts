@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isPlainSecret, parseFieldText } from '../../../src/cli/account/field-text.js';
+import type { Json } from '../../../src/model/json.js';
+import { isPlainSecret, parseFieldText, plainSecretWithin } from '../../../src/cli/account/field-text.js';
 import { hideSecrets } from '../../../src/cli/account/field-words.js';
 import type { FieldDeclaration, FieldType } from '../../../src/schema/descriptor-field.js';
 
@@ -46,6 +47,43 @@ describe('the typed text of a field', () => {
     expect(isPlainSecret(field('text'), key)).toBe(true);
     expect(isPlainSecret(field('text'), 'ssh-ed25519 AAAA')).toBe(false);
     expect(isPlainSecret(field('string', { secret: true }), { secret: 'env:X' })).toBe(false);
+  });
+
+  it.each([
+    ['https://me:hunter2@host/x', true],
+    ['https://TOKEN@host', true],
+    ['qemu+ssh://root:hunter2@host/system', true],
+    ['qemu+ssh://root@host/system', false],
+    ['https://host/x?mail=a@b', false],
+    ['me@host', false],
+  ])('the address %s is a secret: %s', (address, isSecret) => {
+    expect(isPlainSecret(field('url'), address)).toBe(isSecret);
+    const fields = { admin: { url: field('url') }, user: {}, required: { admin: [], user: [] } };
+    const shown = { url: address, urls: [address] };
+    expect(
+      hideSecrets({ fields: { ...fields, admin: { url: field('url'), urls: field('list') } } }, shown),
+    ).toEqual(
+      isSecret
+        ? {
+            url: expect.stringContaining('://(secret)@host'),
+            urls: [expect.stringContaining('://(secret)@host')],
+          }
+        : shown,
+    );
+  });
+
+  it.each<[FieldType, unknown, readonly (string | number)[] | undefined]>([
+    ['map', { a: { user: 'u', password: 'hunter2' } }, ['a', 'password']],
+    ['map', { a: { password: 12345 } }, ['a', 'password']],
+    ['map', { credentials: { id: { secret: 'env:ID' }, value: ['x'] } }, ['credentials', 'value', 0]],
+    ['list', [{ name: 'a' }, { apiToken: 'x' }], [1, 'apiToken']],
+    ['list', [{ key: 'x' }], [0, 'key']],
+    ['list', ['https://me:hunter2@host'], [0]],
+    ['json', '-----BEGIN PRIVATE KEY-----', []],
+    ['map', { a: { password: { secret: 'env:PASSWORD' }, host: 'h', insecure: true } }, undefined],
+    ['map', { a: { secretary: false } }, undefined],
+  ])('of type %s with %j has a plain secret at %j', (type, value, place) => {
+    expect(plainSecretWithin(field(type, { passReferences: true }), value as Json)).toEqual(place);
   });
 
   it('is hidden unless the plugin declares that it is not secret', () => {

@@ -98,6 +98,20 @@ describe('an invalid account', () => {
       'must not be on the command line',
     ],
     [
+      'a password within a mapping in the command line',
+      'x',
+      { type: 'ipmi', field: [['controllers', '{one: {host: h, user: u, password: AAAA}}']] },
+      'Usage',
+      '--field controllers: controllers.one.password is a secret, which must not be on the command line',
+    ],
+    [
+      'an address with a password in the command line',
+      'x',
+      { type: 'docker', field: [['endpoint', 'https://me:AAAA@host']] },
+      'Usage',
+      '--field endpoint: a secret must not be on the command line',
+    ],
+    [
       'secrets from somewhere else',
       'x',
       { type: 'docker', secretsFrom: 'secrets.txt' },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fieldsOf } from '../../harness/plugins/fields.js';
 import type { RealMachineFields } from '../../../src/plugins/bare-metal/field-types.js';
+import { ipmiSchema } from '../../../src/plugins/bare-metal/ipmitool.js';
 import { accountFaults, readMachines } from '../../../src/plugins/bare-metal/machine-fields.js';
 
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined };
@@ -27,6 +28,8 @@ describe('the machines of an account', () => {
     [{ machines: [{ name: 'a' }] }, 'machines.0.address'],
     [{ machines: [] }, 'machines'],
     [{ machines: [machine('a')], controllers: {} }, 'controllers.a'],
+    [{ controllers: { a: { host: 'h', user: 'u' } } }, 'controllers.a.password'],
+    [{ machines: [machine('a', '52:54:00:00:00:01'), machine('b', '52-54-00-00-00-01')] }, 'machines.1.mac'],
     [{ erase: [{ device: 'sda', method: 'nvme' }] }, 'erase.0.device'],
     [{ erase: [{ device: '/dev/sda', method: 'command' }] }, 'erase.0'],
     [{ imaging: { images: '/srv/images' } }, 'imaging.rescue'],
@@ -35,6 +38,6 @@ describe('the machines of an account', () => {
       'imager.load',
     ],
   ])('with %j have a fault at %s', (fields, place) => {
-    expect(accountFaults(fields).map(({ path }) => path.join('.'))).toContain(place);
+    expect(accountFaults(fields, ipmiSchema).map(({ path }) => path.join('.'))).toContain(place);
   });
 });

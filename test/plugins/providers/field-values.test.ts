@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '../../../src/model/json.js';
-import { accountFaults, readErase, readMachines } from '../../../src/plugins/bare-metal/machine-fields.js';
+import { readErase, readMachines } from '../../../src/plugins/bare-metal/machine-fields.js';
 import type { RealMachineFields } from '../../../src/plugins/bare-metal/field-types.js';
 import { readImaging } from '../../../src/plugins/bare-metal/imaging/imaging-fields.js';
 import type { Descriptor } from '../../../src/schema/descriptor.js';
@@ -23,6 +23,8 @@ import type { ServiceFields } from '../../../src/plugins/providers/service/field
 import { faultsOfAccount, readResources } from '../../../src/plugins/providers/service/fields.js';
 import type { StaticFields } from '../../../src/plugins/providers/static/field-types.js';
 import { machineFaults, readAccount } from '../../../src/plugins/providers/static/machines.js';
+import { IpmiProvider } from '../../../src/plugins/providers/ipmi/ipmi.js';
+import { RedfishProvider } from '../../../src/plugins/providers/redfish/redfish.js';
 import { checkDraft } from '../../../src/cli/account/check-draft.js';
 import { fieldsOf, providerDescriptor } from '../../harness/plugins/fields.js';
 
@@ -68,8 +70,8 @@ const userData: Row = [
 ];
 const url: Row = [['https://cloud.example.com/v3'], ['cloud.example.com', 'ftp://cloud.example.com', '']];
 const command = (name: string): Row => [
-  [{ [name]: ['x', ''] }],
-  [{ [name]: [] }, { [name]: 'x' }, { no: ['x'] }],
+  [{ [name]: ['x', ''] }, { [name]: ['x', { secret: 'env:A' }] }],
+  [{ [name]: [] }, { [name]: 'x' }, { no: ['x'] }, { [name]: ['x', { secret: 'hunter2' }] }],
 ];
 const input = {
   ...{ key: 'uid/app-1/1', token: 't', flavor: '2x1g', image: 'i', hostname: 'h', tags: {}, fields: {} },
@@ -88,16 +90,42 @@ const wrongMachines: readonly Json[] = [
   [...machines, ...machines],
 ];
 
-const realMachines: Omit<Provider, 'name'> = {
-  rules: accountFaults,
-  base: { machines, controllers: { one: {} } },
+/** @param controller a valid controller of this provider. */
+const realMachines = (rules: Rules, controller: JsonObject): Omit<Provider, 'name'> => ({
+  rules,
+  base: { machines, controllers: { one: controller } },
   read: async (fields: RealMachineFields) => {
     await readMachines(fields, 'rack', log);
     return [readErase(fields, 'rack'), readImaging(fields.imaging, 'rack')];
   },
   rows: {
-    machines: [[machines], wrongMachines],
-    controllers: [[{ one: { user: 'u' } }], [{}, { two: {} }, { one: 'x' }, []]],
+    machines: [
+      [machines],
+      [
+        ...wrongMachines,
+        [
+          { ...machines[0], mac: '52:54:00:aa:bb:07' },
+          { name: 'two', address: 'a', mac: '52-54-00-AA-BB-07' },
+        ],
+        [{ name: { secret: 'env:A' }, address: 'a' }],
+        [{ name: 'one', address: { secret: 'env:A' } }],
+        [{ ...machines[0], password: { secret: 'hunter2' } }],
+      ],
+    ],
+    controllers: [
+      [{ one: controller, two: controller }, { one: { ...controller, password: { secret: 'env:A' } } }],
+      [
+        {},
+        { two: controller },
+        { one: 'x' },
+        [],
+        { one: {} },
+        { one: { ...controller, other: 1 } },
+        { one: { ...controller, password: 1 } },
+        { one: { ...controller, password: { secret: 'hunter2' } } },
+        { one: controller, two: {} },
+      ],
+    ],
     inventory: [[], ['', 'a\nb', 1]],
     groups: lines,
     imager: command('exists'),
@@ -117,7 +145,7 @@ const realMachines: Omit<Provider, 'name'> = {
     readEveryMs: [[10], [9]],
     machine: line,
   },
-};
+});
 
 const providers: readonly Provider[] = [
   {
@@ -182,7 +210,7 @@ const providers: readonly Provider[] = [
       command: [[['/start', '-x\ny']], [[], [''], [1], '/start']],
       environment: [
         [{}, { A: 'x', B: 1, C: true }],
-        [{ A: [] }, { 'a b': 'x' }, []],
+        [{ A: [] }, { 'a b': 'x' }, [], { A: { secret: 'env:A' } }],
       ],
     },
   },
@@ -277,7 +305,12 @@ const providers: readonly Provider[] = [
     rows: {
       machines: [
         [machines, [{ name: 'one', address: 'a', agent: { secret: 'env:A' }, slots: 2 }]],
-        wrongMachines,
+        [
+          ...wrongMachines,
+          [{ name: { secret: 'env:A' }, address: 'a' }],
+          [{ name: 'one', address: { secret: 'env:A' } }],
+          [{ ...machines[0], key: { secret: 'hunter2' } }],
+        ],
       ],
       inventory: [[], ['', 'a\nb', 1]],
       groups: [[], [['a'], [], [''], 'a']],
@@ -319,13 +352,19 @@ const providers: readonly Provider[] = [
       ],
       programs: [
         [],
-        [{}, { reach: ['x'] }, { reach: 'x', current: ['x'], capture: ['x'], load: ['x'] }, { other: ['x'] }],
+        [
+          {},
+          { reach: ['x'] },
+          { reach: ['x', { secret: 'A' }] },
+          { reach: 'x', current: ['x'], capture: ['x'], load: ['x'] },
+          { other: ['x'] },
+        ],
       ],
       resource: line,
     },
   },
-  { name: 'ipmi', ...realMachines },
-  { name: 'redfish', ...realMachines },
+  { name: 'ipmi', ...realMachines(IpmiProvider.checkFields, { host: '10.0.0.2', user: 'u', password: 'p' }) },
+  { name: 'redfish', ...realMachines(RedfishProvider.checkFields, { url: 'https://10.0.0.2' }) },
   {
     name: 'local',
     base: { endpoint: 'http://127.0.0.1:1', apiKey: 'k' },

@@ -124,7 +124,7 @@ ${service('"${{ var.constructor }} ${{ var.toString }}"')}`,
       expect.stringMatching(/^cluster.yaml:6:3: variables.1a: "1a" is not a valid name/),
       expect.stringMatching(/^cluster.yaml:7:3: variables.a-b: "a-b" is not a valid name/),
       expect.stringMatching(
-        /^cluster.yaml:8:21: variables.n.allowed: \[1,"two"\] contains a value that is not a number/,
+        /^cluster.yaml:8:21: variables.n.allowed: a list contains a value that is not a number/,
       ),
       expect.stringMatching(/^cluster.yaml:11:11: outputs.o: 5 must be text or a mapping with value/),
       expect.stringMatching(

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { FieldFault } from '../../../model/field-fault.js';
 import {
   PluginError,
   type BootDevice,
@@ -14,11 +15,13 @@ import {
   ControllerLogin,
   PowerDriver,
   RealMachines,
+  accountFaults,
   ipmiSchema,
   ipmitool,
   runCommand,
   type PowerControls,
   type RealMachine,
+  type RealMachineFields,
   type CommandResult,
 } from '../../bare-metal/index.js';
 import { readFru, readSensors } from './hardware.js';
@@ -48,6 +51,9 @@ const longestTimeout = 20;
 
 /** Physical machines with IPMI 2.0 management controllers, through ipmitool. */
 export class IpmiProvider extends RealMachines implements Partial<ProviderAbilities> {
+  static checkFields = (fields: Partial<RealMachineFields>): readonly FieldFault[] =>
+    accountFaults(fields, ipmiSchema);
+
   protected override power(machine: RealMachine): PowerDriver {
     const command = async (...words: readonly string[]): Promise<CommandResult> => {
       const { code, text } = await this.#ask(machine, ['chassis', 'power', ...words]);

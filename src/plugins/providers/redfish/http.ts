@@ -13,22 +13,27 @@ export const consoleCommand = z
     error: 'must be one line without quotes that does not begin with -',
   });
 
-export const controllerSchema = z.strictObject({
-  /** Such as https://10.0.0.7 */
-  url: z.url({ protocol: /^https?$/ }),
-  /** The system's id or path. Default: the only system. */
-  system: z.string().optional(),
-  user: z.string().optional(),
-  password: z.string().optional(),
-  /** PEM of the authority that signed the controller's certificate. */
-  ca: z.string().optional(),
-  /** Accepts any certificate, and http:// to other hosts. */
-  insecure: z.boolean().default(false),
-  /** Of its SSH server, for consoles; otherwise that of the user's known_hosts. */
-  hostKey: hostKeys.optional(),
-  /** Opens the console in the shell of a controller that does not name the command, such as `vsp`. */
-  consoleCommand: consoleCommand.optional(),
-});
+export const controllerSchema = z
+  .strictObject({
+    /** Such as https://10.0.0.7 */
+    url: z.url({ protocol: /^https?$/ }),
+    /** The system's id or path. Default: the only system. */
+    system: z.string().optional(),
+    user: z.string().optional(),
+    password: z.string().optional(),
+    /** PEM of the authority that signed the controller's certificate. */
+    ca: z.string().optional(),
+    /** Accepts any certificate, and http:// to other hosts. */
+    insecure: z.boolean().default(false),
+    /** Of its SSH server, for consoles; otherwise that of the user's known_hosts. */
+    hostKey: hostKeys.optional(),
+    /** Opens the console in the shell of a controller that does not name the command, such as `vsp`. */
+    consoleCommand: consoleCommand.optional(),
+  })
+  .refine(({ url, insecure }) => insecure || !isUnprotected(url), {
+    path: ['url'],
+    error: 'is an unencrypted address of another machine: use https://, or set `insecure: true`',
+  });
 export type Controller = z.output<typeof controllerSchema>;
 
 /** HTTP client of one controller. */

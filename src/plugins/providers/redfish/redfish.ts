@@ -1,3 +1,4 @@
+import type { FieldFault } from '../../../model/field-fault.js';
 import type {
   BootDevice,
   BootTarget,
@@ -7,7 +8,14 @@ import type {
   Outcome,
   ProviderAbilities,
 } from '../../contract.js';
-import { PowerDriver, RealMachines, type PowerLimits, type RealMachine } from '../../bare-metal/index.js';
+import {
+  accountFaults,
+  PowerDriver,
+  RealMachines,
+  type PowerLimits,
+  type RealMachine,
+  type RealMachineFields,
+} from '../../bare-metal/index.js';
 import { parseFields } from '../../provider-base/fields.js';
 import { consoleCommandOf } from './console.js';
 import { controllerSchema, RedfishHttp, type Controller } from './http.js';
@@ -17,6 +25,9 @@ const bootSources = { pxe: 'Pxe', disk: 'Hdd', cdrom: 'Cd', bios: 'BiosSetup' } 
 
 /** Real machines whose management controllers speak Redfish. */
 export class RedfishProvider extends RealMachines implements Partial<ProviderAbilities> {
+  static checkFields = (fields: Partial<RealMachineFields>): readonly FieldFault[] =>
+    accountFaults(fields, controllerSchema);
+
   protected override power(machine: RealMachine): PowerDriver {
     return powerDriverOf(this.#system(machine), this.powerLimits(), this.signal);
   }

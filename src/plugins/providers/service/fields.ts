@@ -19,7 +19,7 @@ const resourceSchema = z.strictObject({
         .regex(/^(?!HEDDLE_)[A-Za-z_]\w*$/, {
           error: 'must be the name of an environment variable that is not reserved by Heddle',
         }),
-      z.union([z.string(), z.number()]).transform(String),
+      z.union([z.string(), z.number()], { error: 'must be text or a number' }).transform(String),
     )
     .default({}),
 });
