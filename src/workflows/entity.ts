@@ -129,7 +129,18 @@ export function showOrigins(moved: Moved): void {
   if (origins !== undefined) upsertMemo({ heddleOrigins: origins });
 }
 
-export function noteChange(memory: EntityMemory): void {
+/** The one way to change a state, which itself is never mutated. The next run gets no members that are undefined. */
+export function change<State>(
+  memory: Pick<EntityMemory, 'changes'> & { state: State },
+  part: Partial<State>,
+): void {
+  if (part === memory.state) return;
+  memory.state = { ...memory.state, ...part };
+  memory.changes += 1;
+}
+
+/** For changes outside of a state. */
+export function noteChange(memory: Pick<EntityMemory, 'changes'>): void {
   memory.changes += 1;
 }
 

@@ -17,7 +17,7 @@ import { describeIntent, rememberedOperations, type Operation } from '../../mode
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { recordRetry } from '../../model/node/record.js';
 import { specBefore, type ClusterState } from '../../model/cluster/state.js';
-import { now, noteChange } from '../entity.js';
+import { change, now } from '../entity.js';
 import { sealedAt } from '../taken-messages.js';
 import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructAll, instructWorking } from './groups.js';
@@ -70,8 +70,7 @@ function putBeforeHeld(memory: Memory, id: string): void {
   const queue = memory.state.queue.map(({ waits, ...queued }) =>
     queued.operation.id === id || waits === undefined ? queued : { ...queued, waits },
   );
-  memory.state = { ...memory.state, queue };
-  noteChange(memory);
+  change(memory, { queue });
 }
 
 /** Everything but apply and delete. What the request names is checked when it is planned. */
@@ -149,8 +148,7 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
   }
   if (operation?.state === 'running') memory.halt = { to: 'delete', by };
   // The holder of a node finds its machine gone.
-  const { lease: _lease, ...state } = memory.state;
-  memory.state = { ...state, queue: [] };
+  change(memory, { lease: undefined, queue: [] });
   return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by, at: sealedAt() }));
 }
 
@@ -169,7 +167,7 @@ export function acceptRetry(memory: Memory): ApplyReply {
   const retriedAt = sealedAt();
   if (retriedAt !== undefined) {
     changeNodes(memory, (node) => recordRetry(node, retriedAt));
-    memory.state = { ...memory.state, retriedAt };
+    change(memory, { retriedAt });
   }
   return resumeHeld(memory, heldOperation(memory));
 }
@@ -178,7 +176,7 @@ function resumeHeld(memory: Memory, operation: Operation): ApplyReply {
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
   const { reason: _reason, failures: _failures, missing: _missing, repairs: _repairs, ...rest } = operation;
   const tasks = { ...rest.tasks, failed: 0 };
-  memory.state = { ...memory.state, operation: { ...rest, tasks, state: 'running' } };
+  change(memory, { operation: { ...rest, tasks, state: 'running' } });
   return reply(memory, operation.id);
 }
 
@@ -204,7 +202,7 @@ export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRe
       queued.operation.id === (wanted ?? (operation === undefined ? queue[0]?.operation.id : undefined)),
   );
   if (waiting !== undefined) {
-    memory.state = { ...memory.state, queue: queue.filter((queued) => queued !== waiting) };
+    change(memory, { queue: queue.filter((queued) => queued !== waiting) });
     endOperation(memory, 'cancelled', { ...waiting.operation, reason: `cancelled by ${by} before it began` });
     return reply(memory, waiting.operation.id);
   }
@@ -242,7 +240,7 @@ export function acceptResume(memory: Memory): ApplyReply {
   const { operation } = memory.state;
   if (operation !== undefined) {
     const { paused: _paused, ...rest } = operation;
-    memory.state = { ...memory.state, operation: rest };
+    change(memory, { operation: rest });
     instructWorking(memory, { do: 'pause', paused: false });
   }
   return reply(memory, operation?.id ?? '');
@@ -280,7 +278,7 @@ export function acceptAbandon(memory: Memory, { nodeId, by }: AbandonRequest): A
 /** The node may be one that gets another machine. */
 function planAgain(memory: Memory): void {
   const { work } = memory.state;
-  if (work !== undefined) memory.state = { ...memory.state, work: { ...work, again: true, doneBefore: -1 } };
+  if (work !== undefined) change(memory, { work: { ...work, again: true, doneBefore: -1 } });
 }
 
 export interface Queueing {
@@ -308,12 +306,10 @@ export function queueOperation(
     ...(cause === undefined ? {} : { cause, ...requestBefore(memory) }),
   };
   const queued = { operation, spec, ...(waits ? { waits } : {}) };
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     counters: { ...counters, operation: counters.operation + 1 },
     queue: first ? [queued, ...queue] : [...queue, queued],
-  };
-  noteChange(memory);
+  });
   return id;
 }
 
@@ -357,12 +353,11 @@ function rememberedOf(history: readonly Operation[]): readonly Operation[] {
 export function endOperation(memory: Memory, end: Operation['state'], operation: Operation): void {
   const { paused: _paused, ...rest } = operation;
   const ended: Operation = { ...rest, state: end, endedAt: now() };
-  const { operation: current, target: _target, planned: _planned, ...state } = memory.state;
-  const history = rememberedOf([ended, ...state.history]);
-  memory.state =
-    current === undefined || current.id === operation.id
-      ? { ...state, history }
-      : { ...memory.state, history };
+  const { operation: current, history } = memory.state;
+  const isCurrent = current === undefined || current.id === operation.id;
+  change(memory, {
+    history: rememberedOf([ended, ...history]),
+    ...(isCurrent ? { operation: undefined, target: undefined, planned: undefined } : {}),
+  });
   noteOutcome(memory, ended);
-  noteChange(memory);
 }

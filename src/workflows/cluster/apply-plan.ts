@@ -4,6 +4,7 @@ import { indexesOf, type Kind, type Plan } from '../../model/plan/plan.js';
 import type { Removal } from '../../model/plan/plan.js';
 import { recordAdopted, recordRemoval } from '../../model/node/record.js';
 import { announceNode, changeNode, hideNode, showNode, type NodesMemory } from './memory.js';
+import { change } from '../entity.js';
 
 /** What a workflow needs of a plan, beside the kinds of its nodes. */
 export interface PlannedNodes {
@@ -80,9 +81,8 @@ function takeNode(
     runs: {},
   };
   const machine = adopted?.[id];
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     nodes: { ...memory.state.nodes, [id]: machine === undefined ? node : recordAdopted(node, machine) },
-  };
+  });
   announceNode(memory, id);
 }

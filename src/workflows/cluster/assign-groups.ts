@@ -12,6 +12,7 @@ import { commandOf } from './cluster-executor.js';
 import { changeGroup, groupOf, instruct, placeNode } from './groups.js';
 import type { Memory } from './memory.js';
 import { servicesOfGroups } from './apply-plan.js';
+import { change } from '../entity.js';
 
 /**
  * Gives every new node its place, and every group its part of the plan.
@@ -47,7 +48,7 @@ function placeNewNodes(memory: Memory, plan: Plan): Readonly<Record<string, numb
 
 export function nextNodenum(memory: Memory): number {
   const { counters } = memory.state;
-  memory.state = { ...memory.state, counters: { ...counters, nodenum: counters.nodenum + 1 } };
+  change(memory, { counters: { ...counters, nodenum: counters.nodenum + 1 } });
   return counters.nodenum + 1;
 }
 

@@ -2,7 +2,7 @@ import { replacedDrifts } from '../../model/cluster/repair.js';
 import type { Drift } from '../../model/node/drift.js';
 import { queueOperation } from './accept.js';
 import { groupsOver, instructAll } from './groups.js';
-import { noteChange } from '../entity.js';
+import { change } from '../entity.js';
 import type { Memory } from './memory.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import { probeNodes } from './probe-nodes.js';
@@ -12,7 +12,7 @@ import { condition } from '../inbox.js';
 export function requestCheck(memory: Memory): number {
   const { checks } = memory.state;
   const number = checks.asked + 1;
-  memory.state = { ...memory.state, checks: { ...checks, asked: number } };
+  change(memory, { checks: { ...checks, asked: number } });
   return number;
 }
 
@@ -25,15 +25,14 @@ export async function probeMachines(memory: Memory): Promise<void> {
   const { name, uid, checks, lease } = memory.state;
   // The holder of a node may have switched it off.
   if (lease !== undefined) {
-    memory.state = { ...memory.state, checks: { ...checks, done: checks.asked } };
+    change(memory, { checks: { ...checks, done: checks.asked } });
     return;
   }
   const isHalted = (): boolean => memory.state.queue.length > 0;
   instructAll(memory, { do: 'probe' });
   await probeNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted });
   await condition(() => groupsOver(memory) || isHalted());
-  memory.state = { ...memory.state, checks: { ...memory.state.checks, done: checks.asked } };
-  noteChange(memory);
+  change(memory, { checks: { ...memory.state.checks, done: checks.asked } });
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   type Coordination,
 } from '../../model/cluster/work.js';
 import { taskVariables } from '../../model/cluster/variables.js';
-import { noteChange } from '../entity.js';
+import { change } from '../entity.js';
 import type { Executor } from './executor.js';
 import { groupOfNode, instruct } from './groups.js';
 import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
@@ -38,13 +38,13 @@ export function clusterExecutor(memory: Memory): Executor {
     holdsBatchSlot: (batchSlot, nodeId) => holdsBatchSlot(coordinationOf(memory), batchSlot, nodeId),
     releaseBatchSlot: (batchSlot, nodeId) => releaseBatchSlotOf(memory, batchSlot, nodeId),
     paused: () => memory.state.operation?.paused !== undefined,
-    tasks: (change) => countTasks(memory, change),
+    tasks: (added) => countTasks(memory, added),
     failed: (node, failure, remaining) =>
       nodeFailed(memory, node.group, failureOf(node.nodeId, failure), remaining),
     announced: () => undefined,
     nextIncarnation: () => {
       const { counters } = memory.state;
-      memory.state = { ...memory.state, counters: { ...counters, incarnation: counters.incarnation + 1 } };
+      change(memory, { counters: { ...counters, incarnation: counters.incarnation + 1 } });
       return counters.incarnation + 1;
     },
     service: (name) => servicesOf(memory.state)[name],
@@ -60,9 +60,6 @@ export function clusterExecutor(memory: Memory): Executor {
         command,
         variables: taskVariables(spec, imports),
       };
-    },
-    changed: () => {
-      noteChange(memory);
     },
   };
 }
@@ -81,8 +78,8 @@ function coordinationOf({ state }: Memory): Coordination {
   return state.coordination ?? noCoordination;
 }
 
-function changeCoordination(memory: Memory, change: (coordination: Coordination) => Coordination): void {
-  memory.state = { ...memory.state, coordination: change(coordinationOf(memory)) };
+function changeCoordination(memory: Memory, to: (coordination: Coordination) => Coordination): void {
+  change(memory, { coordination: to(coordinationOf(memory)) });
 }
 
 function count(memory: Memory, gate: string): void {

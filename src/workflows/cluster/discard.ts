@@ -5,6 +5,7 @@ import { runKey } from '../run-node.js';
 import { startRun, type Executor } from './executor.js';
 import { changeNodes, dropNode, hideNode } from './memory.js';
 import { conditionOf } from '../inbox.js';
+import { change } from '../entity.js';
 
 /**
  * A cancelled operation leaves no machine that it created and that was never confirmed. One that cannot be deleted keeps its
@@ -48,14 +49,13 @@ export async function discardIncomplete(
       };
     }),
   };
-  memory.state = { ...memory.state, work };
+  change(memory, { work });
   const run = startRun(executor, work);
   memory.run = run;
   await conditionOf('operation', () => run.over() || isPreempted());
   if (!run.over()) run.cancel();
   delete memory.run;
-  const { work: _work, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { work: undefined });
 }
 
 /** Machines of a previous run of the cluster may hold data, and those of earlier operations are not this one's. */

@@ -3,7 +3,7 @@ import { withEvent, withLostNodes } from '../../model/cluster/add-event.js';
 import type { Operation, OperationState } from '../../model/cluster/operation.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import { startDeliveries } from '../delivery.js';
-import { noteChange, now } from '../entity.js';
+import { change, now } from '../entity.js';
 import { signalIfThere } from '../signal-if-there.js';
 import type { Memory } from './memory.js';
 import { clusterEventSignal } from './messages.js';
@@ -30,11 +30,11 @@ export function noteStart(memory: Memory): void {
   if (operation === undefined || events.started === operation.id) return;
   note(memory, 'operation.started', operation);
   if (memory.state.events !== undefined)
-    memory.state = { ...memory.state, events: { ...memory.state.events, started: operation.id } };
+    change(memory, { events: { ...memory.state.events, started: operation.id } });
 }
 
 function note(memory: Memory, type: ClusterEventType, operation: Operation): void {
-  memory.state = withEvent(memory.state, type, { operation: outcomeOf(operation) }, now());
+  change(memory, withEvent(memory.state, type, { operation: outcomeOf(operation) }, now()));
 }
 
 /** Delivers events in their order, one at a time. */
@@ -43,14 +43,13 @@ export async function keepPublishing(memory: Memory): Promise<never> {
   for (;;) {
     await conditionOf('events', () => memory.changes !== seen);
     seen = memory.changes;
-    memory.state = withLostNodes(memory.state, now());
+    change(memory, withLostNodes(memory.state, now()));
     const [event] = memory.state.events?.waiting ?? [];
     if (event === undefined || memory.closing === true) continue;
     memory.publishing = true;
     await publish(memory.state, event);
-    memory.state = withoutEvent(memory.state, event);
+    change(memory, withoutEvent(memory.state, event));
     delete memory.publishing;
-    noteChange(memory);
   }
 }
 

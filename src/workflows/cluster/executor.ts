@@ -6,7 +6,7 @@ import { lacksRoom } from '../../model/node/room.js';
 import { refuseRemoval } from '../../model/plan/removals.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
-import { now } from '../entity.js';
+import { change, noteChange, now } from '../entity.js';
 import { announceNode, changeNode, dropNode, type NodesMemory } from './memory.js';
 import { createSemaphore, type Semaphore } from '../permits.js';
 import { runNode, type NodeHooks } from '../run-node.js';
@@ -39,8 +39,6 @@ export interface Executor {
   tasks(change: { readonly total?: number; readonly done?: number; readonly failed?: number }): void;
   /** A node failed permanently; `remaining` lists its unfinished steps, the failed one first. */
   failed(node: NodeState, failure: FailureRecord, remaining: readonly Step[]): void;
-  /** What people see changed. */
-  changed(): void;
 }
 
 /** All chains of a work, side by side. */
@@ -197,7 +195,7 @@ async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<
       executor.failed(failed, failed.failure, chain.kind.chain.slice(positionOf(executor, chain)));
   } finally {
     progress.open -= 1;
-    executor.changed();
+    noteChange(executor.memory);
   }
 }
 
@@ -292,7 +290,7 @@ function refusalOf({ memory }: Executor, nodeId: string, step: Step): string | u
 function passStep(memory: NodesMemory, nodeId: string, position: number): void {
   const { work } = memory.state;
   if (work === undefined) return;
-  memory.state = { ...memory.state, work: { ...work, positions: { ...work.positions, [nodeId]: position } } };
+  change(memory, { work: { ...work, positions: { ...work.positions, [nodeId]: position } } });
 }
 
 async function acquire(progress: Progress, nodeId: string, step: Step): Promise<(() => void) | undefined> {
@@ -302,15 +300,12 @@ async function acquire(progress: Progress, nodeId: string, step: Step): Promise<
       changeNode(executor.memory, nodeId, (node) =>
         node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
       );
-      executor.changed();
       await untilMayGoOn(progress, nodeId, { mayGoOn: () => !executor.paused(), isQuiet: false });
     }
     const release = await acquirePermit(permits, nodeId, step);
     const isPaused = executor.paused() && !progress.stopping;
-    if (release !== undefined && !isPaused && !progress.stopping && !isIgnored(progress, nodeId)) {
-      executor.changed();
+    if (release !== undefined && !isPaused && !progress.stopping && !isIgnored(progress, nodeId))
       return release;
-    }
     release?.();
     if (!isPaused || release === undefined) return undefined;
   }
@@ -361,5 +356,4 @@ function showWaiting({ executor }: Progress, nodeId: string, step: Step): void {
     since: now(),
   };
   changeNode(executor.memory, nodeId, (node) => ({ ...node, current }));
-  executor.changed();
 }

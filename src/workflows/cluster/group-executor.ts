@@ -14,7 +14,7 @@ import { mostOutputBytes, outputNodes } from '../../model/cluster/output-nodes.j
 import type { NodeState } from '../../model/node/state.js';
 import { rowsOf } from '../../model/plan/summarise.js';
 import type { Work } from '../../model/cluster/work.js';
-import { noteChange, type EntityMemory } from '../entity.js';
+import { change, type EntityMemory } from '../entity.js';
 import { startRun, type Executor, type Run } from './executor.js';
 import type { NodesMemory } from './memory.js';
 
@@ -52,21 +52,20 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
     },
     holdsBatchSlot: (batchSlot, nodeId) => holds(memory, batchSlot, nodeId),
     releaseBatchSlot: (batchSlot, nodeId) => {
-      memory.state = {
-        ...memory.state,
+      change(memory, {
         batchSlots: memory.state.batchSlots.filter(
           (held) => held.batchSlot !== batchSlot || held.nodeId !== nodeId,
         ),
-      };
+      });
       note(memory, ({ leaves }) => ({ leaves: [...leaves, { batchSlot, nodeId }] }));
     },
     paused: () => memory.state.paused,
-    tasks: (change) =>
+    tasks: (added) =>
       note(memory, ({ tasks }) => ({
         tasks: {
-          total: tasks.total + (change.total ?? 0),
-          done: tasks.done + (change.done ?? 0),
-          failed: tasks.failed + (change.failed ?? 0),
+          total: tasks.total + (added.total ?? 0),
+          done: tasks.done + (added.done ?? 0),
+          failed: tasks.failed + (added.failed ?? 0),
         },
       })),
     failed: (node, failure, remaining) =>
@@ -83,7 +82,7 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
     announced: (services) =>
       note(memory, ({ announced }) => ({ announced: [...new Set([...announced, '*', ...services])] })),
     nextIncarnation: () => {
-      memory.state = { ...memory.state, incarnation: memory.state.incarnation + 1 };
+      change(memory, { incarnation: memory.state.incarnation + 1 });
       return memory.state.incarnation;
     },
     service: (name) => memory.state.services[name],
@@ -99,9 +98,6 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
         variables,
       };
     },
-    changed: () => {
-      noteChange(memory);
-    },
   };
   return {
     ...executor,
@@ -114,10 +110,9 @@ function holds({ state }: GroupMemory, batchSlot: string, nodeId: string): boole
   return state.batchSlots.some((held) => held.batchSlot === batchSlot && held.nodeId === nodeId);
 }
 
-function note(memory: GroupMemory, change: (report: Pending) => Partial<Pending>): void {
-  memory.state = { ...memory.state, report: { ...memory.state.report, ...change(memory.state.report) } };
+function note(memory: GroupMemory, to: (report: Pending) => Partial<Pending>): void {
+  change(memory, { report: { ...memory.state.report, ...to(memory.state.report) } });
   memory.unreported = true;
-  noteChange(memory);
 }
 
 /** What failures of one report may have, in bytes of JSON. */

@@ -8,6 +8,7 @@ import { probeNodes } from './probe-nodes.js';
 import { applyPlan } from './apply-plan.js';
 import { unpackWork } from '../../model/cluster/work.js';
 import { condition } from '../inbox.js';
+import { change } from '../entity.js';
 
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
 const haltMs = 60_000;
@@ -22,18 +23,17 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
     case 'work':
       return work(memory, instruction);
     case 'open':
-      memory.state = {
-        ...memory.state,
+      change(memory, {
         opened: [...memory.state.opened, ...instruction.gates],
         batchSlots: [...memory.state.batchSlots, ...instruction.batchSlots],
-      };
+      });
       return undefined;
     case 'abandon':
       return abandon(memory, instruction);
     case 'exclude':
       return exclude(memory, instruction.nodeId);
     case 'pause':
-      memory.state = { ...memory.state, paused: instruction.paused };
+      change(memory, { paused: instruction.paused });
       return undefined;
     case 'halt':
       return halt(memory, instruction);
@@ -50,7 +50,7 @@ async function beginOperation(
   { operation, fresh, toReplace, probe, retriedAt, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
   delete memory.run;
-  memory.state = { ...memory.state, operation };
+  change(memory, { operation });
   if (fresh) {
     for (const { nodeId, excluded } of Object.values(memory.state.nodes))
       if (excluded === true) showAgain(memory, nodeId);
@@ -108,22 +108,20 @@ function work(memory: GroupMemory, instruction: InstructionTo<'work'>): void {
   } = instruction;
   const given = unpackWork(packed);
   const before = memory.state.peers.version;
-  const { command: _command, variables: _variables, references: _references, ...state } = memory.state;
-  memory.state = {
-    ...state,
+  change(memory, {
     services,
     config,
     limits,
-    incarnation: Math.max(incarnation, state.incarnation),
+    incarnation: Math.max(incarnation, memory.state.incarnation),
     opened: [],
     batchSlots: [],
     work: given,
-    ...(command === undefined ? {} : { command }),
-    ...(variables === undefined ? {} : { variables }),
-    ...(references === undefined ? {} : { references }),
-  };
+    command,
+    variables,
+    references,
+  });
   applyPlan(memory, {
-    cluster: state.cluster,
+    cluster: memory.state.cluster,
     kinds: given.kinds,
     nodenum: (nodeId) => nodenums[nodeId] ?? 0,
     services: groupServices,
@@ -172,11 +170,10 @@ async function halt(
     if (!run.over()) return;
   }
   delete memory.run;
-  memory.state = { ...memory.state, paused: false };
+  change(memory, { paused: false });
   if (discard !== undefined) await discardIncomplete(executor, discard, () => isToHalt(memory));
   tidy(memory);
-  const { work: _work, command: _command, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { work: undefined, command: undefined });
 }
 
 /** A service without REMOVE counts as removed once its node no longer wants it and nothing failed there. */

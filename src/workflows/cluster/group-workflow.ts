@@ -25,7 +25,16 @@ import {
   peersQuery,
   reportSignal,
 } from './messages.js';
-import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
+import {
+  change,
+  newMemory,
+  query,
+  runEntity,
+  signal,
+  update,
+  type Message,
+  type NextStep,
+} from '../entity.js';
 import { nodeIn } from './lease.js';
 import { disownInGroup, ownershipInGroup } from './ownership.js';
 import { condition, conditionOf } from '../inbox.js';
@@ -93,7 +102,7 @@ function receive(memory: GroupMemory, instructions: Instructions): void {
     );
     return;
   }
-  memory.state = { ...memory.state, received: lastTaken(instructions, received) };
+  change(memory, { received: lastTaken(instructions, received) });
   memory.inbox.push(instructions);
 }
 
@@ -125,9 +134,9 @@ async function carryOutInstructions(memory: GroupMemory): Promise<NextStep> {
     const [next, ...rest] = memory.inbox;
     if (next === undefined) return {};
     memory.inbox = rest;
-    memory.state = { ...memory.state, peersVersion: next.peersVersion };
+    change(memory, { peersVersion: next.peersVersion });
     for (const instruction of next.list) await carryOutInstruction(memory, instruction);
-    memory.state = { ...memory.state, seen: next.seq };
+    change(memory, { seen: next.seq });
     memory.unreported = true;
     if (memory.ended) return { ended: `group ${memory.state.group} no longer has nodes` };
   }
@@ -181,7 +190,7 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
     const { report, left } = reportOf(memory);
     reported = progressText(memory);
     memory.unreported = left.length > 0;
-    memory.state = { ...memory.state, reports: report.seq, report: { ...nothingPending, failures: left } };
+    change(memory, { reports: report.seq, report: { ...nothingPending, failures: left } });
     memory.sending = true;
     try {
       await cluster.signal(reportSignal, { ...report, at: taskTime() });

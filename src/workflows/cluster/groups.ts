@@ -29,6 +29,7 @@ import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 import { condition } from '../inbox.js';
 import { taskTime } from '../recorded.js';
+import { change } from '../entity.js';
 
 /** The cluster's side of its groups: membership, and the instructions sent to them. */
 export function groupOf({ state }: Memory, specGroup: string, index: number): string | undefined {
@@ -40,10 +41,10 @@ export function groupOfNode(memory: Memory, nodeId: string): string | undefined 
   return groupOf(memory, nodeId.slice(0, dash), Number(nodeId.slice(dash + 1)));
 }
 
-export function changeGroup(memory: Memory, id: string, change: Partial<NodeGroup>): void {
+export function changeGroup(memory: Memory, id: string, part: Partial<NodeGroup>): void {
   const group = memory.state.groups[id];
   if (group === undefined) return;
-  memory.state = { ...memory.state, groups: { ...memory.state.groups, [id]: { ...group, ...change } } };
+  change(memory, { groups: { ...memory.state.groups, [id]: { ...group, ...part } } });
 }
 
 /** Finds a place for a new node: in the cluster's own workflow, in a group with room, else in a new group. */
@@ -68,11 +69,10 @@ export function placeNode(memory: Memory, specGroup: string, index: number): str
   )?.[0];
   const id = roomy ?? String(counters.group + 1);
   if (roomy === undefined) {
-    memory.state = {
-      ...memory.state,
+    change(memory, {
       counters: { ...counters, group: counters.group + 1 },
       groups: { ...groups, [id]: newGroup },
-    };
+    });
   }
   changeGroup(memory, id, { members: addMember(memory.state.groups[id]?.members ?? {}, specGroup, index) });
   return id;
@@ -185,7 +185,7 @@ async function send(memory: Memory, id: string): Promise<void> {
 
 function forgetGroup(memory: Memory, id: string): void {
   const { [id]: _ended, ...groups } = memory.state.groups;
-  memory.state = { ...memory.state, groups };
+  change(memory, { groups });
 }
 
 /** How often to try, 2 seconds apart: a group that ends waits a minute for the tasks that it cancels. */

@@ -5,7 +5,7 @@ import { refuseLocked } from '../../model/cluster/locked.js';
 import { groupWorkflowId, taskId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node/state.js';
 import { mergePayload, stableJson } from '../../model/node/payload.js';
-import { now, noteChange, type NextWake } from '../entity.js';
+import { change, now, noteChange, type NextWake } from '../entity.js';
 import { schedule, scheduleMachineTask } from '../schedule.js';
 import { queueOperation } from './accept.js';
 import { groupOfNode } from './groups.js';
@@ -44,11 +44,9 @@ export function refuseLease(memory: Memory, request: LeaseRequest): string | und
 
 export function grantLease(memory: Memory, { nodeId, leaseId, to, rewrites }: LeaseRequest): void {
   if (memory.state.lease?.leaseId === leaseId) return;
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     lease: { nodeId, leaseId, to, since: now(), ...(rewrites === true ? { rewrites } : {}) },
-  };
-  noteChange(memory);
+  });
 }
 
 /**
@@ -56,11 +54,10 @@ export function grantLease(memory: Memory, { nodeId, leaseId, to, rewrites }: Le
  * rewritten.
  */
 export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broken }: ReleaseRequest): void {
-  const { lease, ...state } = memory.state;
+  const { lease, spec } = memory.state;
   if (lease?.leaseId !== leaseId) return;
-  memory.state = state;
-  noteChange(memory);
-  if (state.spec === undefined || !(repair || rewritten !== undefined || broken === true)) return;
+  change(memory, { lease: undefined });
+  if (spec === undefined || !(repair || rewritten !== undefined || broken === true)) return;
   if (broken !== true) {
     changeNode(memory, lease.nodeId, (node) =>
       rewritten === undefined
@@ -75,7 +72,7 @@ export function releaseLease(memory: Memory, { leaseId, repair, rewritten, broke
   queueOperation(memory, {
     intent: broken === true ? { kind: 'replace', nodes: [lease.nodeId] } : { kind: 'apply' },
     by: `${lease.to} (it released ${lease.nodeId})`,
-    spec: state.spec,
+    spec,
     cause: 'release',
     waits: true,
     // First in the queue: queued operations expect the restored node, and must not be undone by the present

@@ -10,12 +10,12 @@ import type { Operation } from '../../model/cluster/operation.js';
 import { touchPeers, type PeersState } from '../../model/node/peers.js';
 import { phaseOf } from '../../model/cluster/report.js';
 import type { ClusterState, Halt } from '../../model/cluster/state.js';
-import { noteChange, type EntityMemory } from '../entity.js';
+import { change, type EntityMemory } from '../entity.js';
 import type { NodesState } from '../../model/cluster/work.js';
 import { conditionOf } from '../inbox.js';
 
 /** Holds the nodes of a workflow during one run. The state itself is never mutated. */
-export interface NodesMemory {
+export interface NodesMemory extends Pick<EntityMemory, 'changes'> {
   state: NodesState & { readonly peers: PeersState };
   /** The work of this workflow's own nodes that is under way. */
   run?: { forget(nodeId: string): void };
@@ -46,26 +46,20 @@ export interface Memory extends NodesMemory, EntityMemory {
   isFirst?: boolean;
 }
 
-export function changeNode(
-  memory: NodesMemory,
-  nodeId: string,
-  change: (node: NodeState) => NodeState,
-): void {
+export function changeNode(memory: NodesMemory, nodeId: string, to: (node: NodeState) => NodeState): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined) return;
-  memory.state = { ...memory.state, nodes: { ...memory.state.nodes, [nodeId]: change(node) } };
+  change(memory, { nodes: { ...memory.state.nodes, [nodeId]: to(node) } });
 }
 
-export function changeNodes(memory: NodesMemory, change: (node: NodeState) => NodeState): void {
-  const nodes = Object.fromEntries(
-    Object.entries(memory.state.nodes).map(([id, node]) => [id, change(node)]),
-  );
-  memory.state = { ...memory.state, nodes };
+export function changeNodes(memory: NodesMemory, to: (node: NodeState) => NodeState): void {
+  const nodes = Object.fromEntries(Object.entries(memory.state.nodes).map(([id, node]) => [id, to(node)]));
+  change(memory, { nodes });
 }
 
 export function dropNode(memory: NodesMemory, nodeId: string): void {
   const { [nodeId]: _gone, ...nodes } = memory.state.nodes;
-  memory.state = { ...memory.state, nodes };
+  change(memory, { nodes });
 }
 
 /**
@@ -77,7 +71,7 @@ export function announceNode(memory: NodesMemory, nodeId: string): void {
   if (node === undefined) return;
   const peers = touchPeers(memory.state.peers, node.services);
   const { [nodeId]: _back, ...gone } = peers.gone;
-  memory.state = { ...memory.state, peers: { ...peers, gone } };
+  change(memory, { peers: { ...peers, gone } });
   changeNode(memory, nodeId, (before) => ({ ...before, changedAt: peers.version }));
 }
 
@@ -86,7 +80,7 @@ export function hideNode(memory: NodesMemory, nodeId: string, why: 'leaving' | '
   const node = memory.state.nodes[nodeId];
   if (node === undefined || node[why] === true) return;
   const peers = touchPeers(memory.state.peers, [...node.services, ...Object.keys(node.facts.services)]);
-  memory.state = { ...memory.state, peers: { ...peers, gone: { ...peers.gone, [nodeId]: peers.version } } };
+  change(memory, { peers: { ...peers, gone: { ...peers.gone, [nodeId]: peers.version } } });
   changeNode(memory, nodeId, (before) => ({ ...before, [why]: true, changedAt: peers.version }));
 }
 
@@ -98,10 +92,9 @@ export function showNode(memory: NodesMemory, nodeId: string): void {
   announceNode(memory, nodeId);
 }
 
-export function changeOperation(memory: Memory, change: Partial<Operation>): void {
+export function changeOperation(memory: Memory, part: Partial<Operation>): void {
   if (memory.state.operation === undefined) return;
-  memory.state = { ...memory.state, operation: { ...memory.state.operation, ...change } };
-  noteChange(memory);
+  change(memory, { operation: { ...memory.state.operation, ...part } });
 }
 
 /** Records machines that were given up undeleted. */
@@ -110,13 +103,13 @@ export function noteAbandoned(memory: Memory, machines: readonly string[]): void
   if (machines.length > 0) changeOperation(memory, { abandoned: [...abandoned, ...machines] });
 }
 
-export function countTasks(memory: Memory, change: Partial<Operation['tasks']>): void {
+export function countTasks(memory: Memory, added: Partial<Operation['tasks']>): void {
   const tasks = memory.state.operation?.tasks ?? { total: 0, done: 0, failed: 0 };
   changeOperation(memory, {
     tasks: {
-      total: tasks.total + (change.total ?? 0),
-      done: tasks.done + (change.done ?? 0),
-      failed: tasks.failed + (change.failed ?? 0),
+      total: tasks.total + (added.total ?? 0),
+      done: tasks.done + (added.done ?? 0),
+      failed: tasks.failed + (added.failed ?? 0),
     },
   });
 }

@@ -7,7 +7,7 @@ import { outlinesOf } from '../../model/plan/plan-operation.js';
 import { stableJson } from '../../model/node/payload.js';
 import { servicesOf, type ClusterState, type QueuedOperation } from '../../model/cluster/state.js';
 import { endOperation, queueOperation } from './accept.js';
-import { now } from '../entity.js';
+import { change, now } from '../entity.js';
 import { isPublished, noteOutcome } from './events.js';
 import { changeNodes, changeOperation, showNode, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
@@ -60,15 +60,14 @@ function beginOperation(memory: Memory): void {
   if (held !== undefined) endOperation(memory, 'superseded', held);
   const operation: Operation = { ...next.operation, state: 'running', startedAt: now() };
   const queue = memory.state.queue.filter((queued) => queued !== next);
-  const { target: _target, planned: _planned, ...state } = memory.state;
-  memory.state = {
-    ...state,
+  change(memory, {
     fresh: true,
     queue,
     operation,
     stopped: stoppedBy(memory.state, operation.intent),
-    ...(next.spec === undefined ? {} : { target: next.spec }),
-  };
+    target: next.spec,
+    planned: undefined,
+  });
   const replaced = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
   // Runs, failures and replacement marks belong to one operation.
   for (const { nodeId, excluded } of Object.values(memory.state.nodes))
@@ -103,24 +102,23 @@ function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
     stableJson(achieved as unknown as Json) === stableJson(spec as unknown as Json)
   )
     return;
-  memory.state = { ...memory.state, achieved: spec, ...(achieved === undefined ? {} : { before: achieved }) };
+  change(memory, { achieved: spec, ...(achieved === undefined ? {} : { before: achieved }) });
 }
 
 /**
  * A request that could not be planned changed nothing: the operation that it was to follow is held as before.
  */
 function holdAgain(memory: Memory, { operation, nodes, target, planned, stopped }: ClusterState): void {
-  memory.state = { ...memory.state, stopped };
+  change(memory, { stopped });
   if (operation?.state !== 'held') return;
   const history = memory.state.history.filter(({ id }) => id !== operation.id);
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     operation,
     nodes,
     history,
     ...(target === undefined ? {} : { target }),
     ...(planned === undefined ? {} : { planned }),
-  };
+  });
   noteOutcome(memory, operation);
 }
 

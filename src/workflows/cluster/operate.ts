@@ -25,6 +25,7 @@ import { probeNodes } from './probe-nodes.js';
 import { servicesOfGroups, applyPlan } from './apply-plan.js';
 import { condition, conditionOf } from '../inbox.js';
 import { recorded } from '../recorded.js';
+import { change } from '../entity.js';
 
 export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
 
@@ -86,7 +87,7 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
 }
 
 function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): OperationEnd {
-  if (webhooks !== undefined) memory.state = { ...memory.state, webhooks };
+  if (webhooks !== undefined) change(memory, { webhooks });
   changeOperation(memory, { reason: cutText(message, longestReason) });
   // A person decides if what was planned before is partly done, or if nobody waits for the outcome.
   const { planned, operation } = memory.state;
@@ -118,8 +119,7 @@ async function probeAllNodes(memory: Memory): Promise<void> {
     ...(retriedAt === undefined ? {} : { retriedAt }),
     ...(operation.missing === undefined ? {} : { keepsExcluded: true }),
   });
-  const { fresh: _fresh, retriedAt: _retried, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { fresh: undefined, retriedAt: undefined });
   if (probe)
     await probeNodes({
       memory,
@@ -178,26 +178,20 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
     later = [],
     left,
   } = plan;
-  const { webhooks: _before, ...known } = memory.state;
-  memory.state = {
-    ...known,
-    features,
-    limits,
-    ...(plugins === undefined ? {} : { plugins }),
-    ...(webhooks === undefined ? {} : { webhooks }),
-  };
+  change(memory, { features, limits, webhooks, ...(plugins === undefined ? {} : { plugins }) });
   if (spec !== undefined) {
     const retired = Object.entries(servicesOf(memory.state)).filter(
       ([service]) => spec.services[service] === undefined,
     );
-    const { target: _target, imports: _imports, importsChanged: _changed, ...state } = memory.state;
-    memory.state = {
-      ...state,
-      ...reportAgain(state),
+    change(memory, {
+      target: undefined,
+      imports: undefined,
+      importsChanged: undefined,
+      ...reportAgain(memory.state),
       spec,
       retired: Object.fromEntries(retired),
       ...importsFor(memory.state, retired, imports),
-    };
+    });
   }
   const { id: operation = '0', requestedAt = '', cause } = memory.state.operation ?? {};
   const origin = {
@@ -206,8 +200,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
     ...(cause === undefined ? {} : { automatic: true as const }),
   };
   const removals = memory.state.planned === true ? [] : removalsOf(plan);
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     planned: true,
     coordination: {
       needed: gates,
@@ -217,7 +210,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       asked: [],
       ...(widths === undefined ? {} : { widths }),
     },
-  };
+  });
   const inline = assignGroups(memory, plan, { ...origin, adopted, removals });
   const services = servicesOfGroups(plan);
   applyPlan(memory, {
@@ -229,8 +222,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
     operation,
     removals,
   });
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     work: {
       ...removalPolicy(memory.state),
       ...origin,
@@ -241,7 +233,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       plugins,
       ...(later.length === 0 ? {} : { again: true }),
     },
-  };
+  });
   const { done = 0, failed = 0 } = memory.state.operation?.tasks ?? {};
   // What an earlier part of the operation went on without is not why a later part is held.
   changeOperation(memory, { reason: undefined, tasks: { done, total: done + taskCount(plan), failed } });
@@ -328,6 +320,5 @@ async function cancelRun(run: Run): Promise<void> {
 
 function endWork(memory: Memory): void {
   delete memory.run;
-  const { work: _work, coordination: _coordination, unplanned: _unplanned, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { work: undefined, coordination: undefined, unplanned: undefined });
 }

@@ -17,13 +17,14 @@ import { signalIfThere } from '../signal-if-there.js';
 import { queueOperation } from './accept.js';
 import type { Memory } from './memory.js';
 import { outputsChangedSignal, readOutputsSignal } from './messages.js';
+import { change } from '../entity.js';
 
 type Values = ReadOutputsRequest['values'];
 
 /** Notes which values another cluster has of outputs of this one. */
 export function noteReader(memory: Memory, { cluster, values }: ReadOutputsRequest): void {
   const { readers, forgotten } = noteValues(memory.state.readers ?? {}, cluster, values);
-  memory.state = { ...memory.state, readers };
+  change(memory, { readers });
   if (forgotten.length > 0)
     log.warn(
       'too many clusters use outputs of this one; apply these after a change, which they do not hear of',
@@ -32,8 +33,7 @@ export function noteReader(memory: Memory, { cluster, values }: ReadOutputsReque
 }
 
 export function noteChangedImports(memory: Memory): void {
-  if (Object.keys(importsOf(memory.state.spec)).length > 0)
-    memory.state = { ...memory.state, importsChanged: true };
+  if (Object.keys(importsOf(memory.state.spec)).length > 0) change(memory, { importsChanged: true });
 }
 
 /** Of a cluster at rest: tells its readers of changed outputs, and the clusters that it reads what it has. */
@@ -45,7 +45,7 @@ export async function exchangeOutputs(memory: Memory): Promise<void> {
   }
   for (const [cluster, values] of unreported(memory.state)) {
     const { reported = {} } = memory.state;
-    memory.state = { ...memory.state, reported: { ...reported, [cluster]: stableJson(values) } };
+    change(memory, { reported: { ...reported, [cluster]: stableJson(values) } });
     await signalIfThere(clusterWorkflowId(cluster), readOutputsSignal, {
       cluster: memory.state.name,
       values,
@@ -62,8 +62,7 @@ export function followImports(memory: Memory): boolean {
   if (importsChanged !== true || spec === undefined) return false;
   const isUnfit = operation?.state === 'held' && operation.cause === 'output' && planned !== true;
   if ((operation !== undefined && !isUnfit) || queue.length > 0 || lease !== undefined) return false;
-  const { importsChanged: _followed, ...followed } = memory.state;
-  memory.state = followed;
+  change(memory, { importsChanged: undefined });
   queueOperation(memory, {
     intent: { kind: 'apply' },
     by: 'a changed output of another cluster',

@@ -9,6 +9,7 @@ import {
 import type { GroupMemory } from './group-executor.js';
 import { groupOfNode } from './groups.js';
 import type { Memory } from './memory.js';
+import { change } from '../entity.js';
 
 /** Whose machine is it, as the cluster's workflow knows? */
 export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
@@ -33,10 +34,9 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
  */
 export function disown(memory: Memory, machines: readonly NamedMachine[]): readonly Ownership[] {
   const { counters, uid } = memory.state;
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     counters: { ...counters, incarnation: Math.max(counters.incarnation, highestIncarnation(machines, uid)) },
-  };
+  });
   return machines.map((machine) => ownershipOf(memory, machine));
 }
 
@@ -47,9 +47,6 @@ export function ownershipInGroup({ state, inbox }: GroupMemory, machine: NamedMa
 
 export function disownInGroup(memory: GroupMemory, machines: readonly NamedMachine[]): readonly Ownership[] {
   const { incarnation, clusterUid } = memory.state;
-  memory.state = {
-    ...memory.state,
-    incarnation: Math.max(incarnation, highestIncarnation(machines, clusterUid)),
-  };
+  change(memory, { incarnation: Math.max(incarnation, highestIncarnation(machines, clusterUid)) });
   return machines.map((machine) => ownershipInGroup(memory, machine));
 }

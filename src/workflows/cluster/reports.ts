@@ -6,6 +6,7 @@ import { ignore } from '../taken-messages.js';
 import { changeGroup } from './groups.js';
 import { reportSignal } from './messages.js';
 import { countTasks, noteAbandoned, type Memory } from './memory.js';
+import { change } from '../entity.js';
 
 /** Applies a group's report: gate counts, batch slots, failures and progress. */
 export function applyReport(memory: Memory, report: GroupReport): void {
@@ -17,8 +18,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
     return;
   }
   const { counters, peers } = memory.state;
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     counters: { ...counters, incarnation: Math.max(counters.incarnation, incarnation) },
     ...(report.announced.length === 0
       ? {}
@@ -28,7 +28,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
             report.announced.filter((name) => name !== '*'),
           ),
         }),
-  };
+  });
   changeGroup(memory, group, {
     reported: lastTaken(report, known.reported),
     seen,

@@ -4,6 +4,7 @@ import { taskTitle } from '../../model/names.js';
 import { withoutService } from '../../model/node/record.js';
 import type { NodeState } from '../../model/node/state.js';
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
+import { change } from '../entity.js';
 
 /** How an operation ends whose tasks have all ended. */
 export function settleOperation(memory: Memory): 'done' | 'failed' | 'held' {
@@ -93,9 +94,8 @@ function tidy(memory: Memory): void {
     [...Object.values(memory.state.nodes), ...inGroups].flatMap(({ facts }) => Object.keys(facts.services)),
   );
   const retired = Object.entries(memory.state.retired).filter(([name]) => installed.has(name));
-  memory.state = {
-    ...memory.state,
+  change(memory, {
     retired: Object.fromEntries(retired),
     stopped: memory.state.stopped.filter((name) => memory.state.spec?.services[name] !== undefined),
-  };
+  });
 }

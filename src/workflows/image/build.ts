@@ -9,8 +9,8 @@ import { schedule } from '../schedule.js';
 import { buildByCommand } from './command.js';
 import { whyOf } from './failure.js';
 import { runLibraryTask } from './library.js';
-import { now } from '../entity.js';
-import { buildOf, change, changeBuild, noteBuild, type ImageMemory } from './memory.js';
+import { change, now } from '../entity.js';
+import { buildOf, changeBuild, noteBuild, type ImageMemory } from './memory.js';
 import { buildByRecipe } from './recipe.js';
 
 /** One build, from the place for it to its end. It throws nothing: what went wrong is in its record. */
@@ -40,8 +40,8 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
         ? {}
         : { provenance: { ...buildOf(memory, number).provenance, validated: now() } }),
     });
-    const { request: _answered, ...state } = memory.state;
-    memory.state = { ...state, builds: rotate(state.builds, spec.keep, state.pausedUploads) };
+    const { builds, pausedUploads } = memory.state;
+    change(memory, { request: undefined, builds: rotate(builds, spec.keep, pausedUploads) });
   } catch (error) {
     if (isCancellation(error) || memory.cancelled === true)
       return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });

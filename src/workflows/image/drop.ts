@@ -2,7 +2,8 @@ import { isGone, type Build, type Upload } from '../../model/image/build.js';
 import { withdrawnUploads } from '../../model/image/decide.js';
 import { whyOf } from './failure.js';
 import { runLibraryTask } from './library.js';
-import { buildOf, change, changeBuild, changeUpload, removeUpload, type ImageMemory } from './memory.js';
+import { buildOf, changeBuild, changeUpload, removeUpload, type ImageMemory } from './memory.js';
+import { change } from '../entity.js';
 
 /**
  * Deletes the remains of a build, at the providers first. The next periodic check retries what fails now.

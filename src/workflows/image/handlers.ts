@@ -23,8 +23,8 @@ import {
   usedResourcesQuery,
 } from '../cluster/messages.js';
 import {
+  change,
   now,
-  noteChange,
   query,
   refuse,
   refusing,
@@ -34,7 +34,7 @@ import {
   type Message,
 } from '../entity.js';
 import { schedule } from '../schedule.js';
-import { change, changeBuild, type ImageMemory } from './memory.js';
+import { changeBuild, type ImageMemory } from './memory.js';
 import {
   buildImageUpdate,
   cancelBuildUpdate,
@@ -261,10 +261,8 @@ function pause(memory: ImageMemory, by: string, provider: string | undefined): v
 }
 
 function resume(memory: ImageMemory, provider: string | undefined): void {
-  if (provider === undefined) {
-    const { paused: _paused, ...state } = memory.state;
-    memory.state = state;
-  } else {
+  if (provider === undefined) change(memory, { paused: undefined });
+  else {
     const { [provider]: _resumed, ...pausedUploads } = memory.state.pausedUploads ?? {};
     change(memory, { pausedUploads });
   }
@@ -302,14 +300,12 @@ function confirmAbsence(memory: ImageMemory, absenceConfirmedAt: number): void {
 }
 
 function cancelBuild(memory: ImageMemory): BuildReply {
-  const { request: _request, ...state } = memory.state;
-  memory.state = state;
-  noteChange(memory);
+  change(memory, { request: undefined });
   if (memory.scope !== undefined) {
     memory.cancelled = true;
     memory.scope.cancel();
   }
-  return { build: state.numbers };
+  return { build: memory.state.numbers };
 }
 
 /** Paused with it: the same recipe would only make the same again. */

@@ -4,7 +4,7 @@ import { longestText } from '../../model/machine/remember.js';
 import { type Build, type Upload, findBuild } from '../../model/image/build.js';
 import type { ImageWork } from '../../model/image/decide.js';
 import type { ImageState } from '../../model/image/state.js';
-import { noteChange, type EntityMemory } from '../entity.js';
+import { change, type EntityMemory } from '../entity.js';
 import type { MachineState } from '../../model/machine/state.js';
 
 /** Holds an image's state during one run of its workflow. The state itself is never mutated. */
@@ -22,11 +22,6 @@ export interface ImageMemory extends EntityMemory {
   working?: ImageWork['do'];
   /** When to retry what failed, in ms since the epoch. */
   retryAt?: number;
-}
-
-export function change(memory: ImageMemory, part: Partial<ImageState>): void {
-  memory.state = { ...memory.state, ...part };
-  noteChange(memory);
 }
 
 export function buildOf(memory: ImageMemory, number: number): Build {

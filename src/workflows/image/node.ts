@@ -10,10 +10,10 @@ import { toNotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { can, runAction } from '../machine/run-step.js';
 import { releaseSignal } from '../cluster/messages.js';
-import { now, newMemory } from '../entity.js';
+import { change, now, newMemory } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
-import { buildOf, change, changeBuild, noteBuild, type ImageMemory } from './memory.js';
+import { buildOf, changeBuild, noteBuild, type ImageMemory } from './memory.js';
 import { captureOwnerOf } from './library.js';
 import { planRecipe } from './plan-recipe.js';
 import { recordCapture } from './record-capture.js';
@@ -139,8 +139,7 @@ async function returnNode(memory: ImageMemory, number: number): Promise<void> {
     for (const note of memory.state.lease?.machine?.operation?.notes ?? []) noteBuild(memory, number, note);
     if (lease.of.of === 'cluster')
       await signalIfThere(workflowOfNode(lease.of), releaseSignal, { leaseId: lease.id, repair: answers });
-    const { lease: _returned, ...state } = memory.state;
-    memory.state = state;
+    change(memory, { lease: undefined });
   });
 }
 

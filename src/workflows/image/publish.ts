@@ -4,8 +4,9 @@ import { mostWatchers } from '../../model/image/room.js';
 import type { ImageState, Published } from '../../model/image/state.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { imageUpdateSignal } from './messages.js';
-import { change, type ImageMemory } from './memory.js';
+import { type ImageMemory } from './memory.js';
 import { conditionOf } from '../inbox.js';
+import { change } from '../entity.js';
 
 const nothingPublished: Published = { version: 0, offers: {}, watchers: {} };
 

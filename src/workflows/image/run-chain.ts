@@ -11,7 +11,8 @@ import { incarnation } from '../machine/run-step.js';
 import { runNode } from '../run-node.js';
 import type { CarriedNode } from '../task-request.js';
 
-import { change, type ImageMemory } from './memory.js';
+import { type ImageMemory } from './memory.js';
+import { change } from '../entity.js';
 
 export interface ChainOptions {
   readonly group: string;

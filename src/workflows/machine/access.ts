@@ -2,8 +2,9 @@ import { CancellationScope } from '@temporalio/workflow';
 import { afterRevocation, loginOf, type Access } from '../../model/machine/access.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import { refuse, toNotDone } from './failure.js';
-import { change, happen, note, type MachineMemory } from './memory.js';
+import { happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction } from './run-step.js';
+import { change } from '../entity.js';
 
 /**
  * Creates the account that the machine's user logs in with. The account is recorded before its creation, so
@@ -68,10 +69,10 @@ async function revokeAccess(memory: MachineMemory): Promise<void> {
 
 /** Takes over what REVOKE_ACCESS found. */
 export function settleAccess(memory: MachineMemory, { accounts }: MachineTaskOutcome): void {
-  const { access, ...state } = memory.state;
+  const { access } = memory.state;
   if (access === undefined) return;
   const left = afterRevocation(access, accounts);
-  memory.state = { ...state, ...(left === undefined ? {} : { access: left }) };
+  change(memory, { access: left });
   if (left !== undefined) note(memory, changedText(memory.state.name, access));
 }
 
@@ -104,13 +105,13 @@ export function endAccess(
   { accounts }: MachineTaskOutcome,
   isUntouched: boolean,
 ): void {
-  const { access, ...state } = memory.state;
+  const { access, name } = memory.state;
   if (access === undefined) return;
   if (isUntouched && afterRevocation(access, accounts) !== undefined) {
     const next = 'its provider writes no images, so make them as they were, and load again';
-    refuse(memory, 'REVOKE_ACCESS', 'not done', `${changedText(state.name, access)}; ${next}`);
+    refuse(memory, 'REVOKE_ACCESS', 'not done', `${changedText(name, access)}; ${next}`);
   }
-  memory.state = state;
+  change(memory, { access: undefined });
 }
 
 function changedText(machine: string, { user }: Access): string {

@@ -8,9 +8,10 @@ import { clearAccess, settleAccess } from './access.js';
 import { erase } from './erase.js';
 import { NotDone, refuse, toNotDone } from './failure.js';
 import { backOn, load, stopIfCancelled } from './load.js';
-import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
+import { changeOperation, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor, undoMs } from './run-step.js';
 import { releasePermit, permitsOf } from './permits.js';
+import { change } from '../entity.js';
 
 export interface CaptureOrder {
   readonly image: ImageRef;
@@ -132,8 +133,7 @@ async function deleteEmpty(memory: MachineMemory, image: ImageRef, token: string
 /** An image may be captured because its user changed it, so a difference is no obstacle. */
 function settleCaptured(memory: MachineMemory, outcome: MachineTaskOutcome): void {
   settleAccess(memory, outcome);
-  const { access: _access, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { access: undefined });
 }
 
 /** Never overwrites an image, nor what may be one. */
@@ -190,8 +190,7 @@ export async function unload(memory: MachineMemory): Promise<OperationResult> {
   }
   if (can(memory, 'ERASE')) await eraseUnloaded(memory, before);
   happen(memory, 'load done');
-  const { user: _user, image: _image, unerased: _erased, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { user: undefined, image: undefined, unerased: undefined });
   note(memory, action === 'UNLOAD' ? 'unloaded by the provider' : 'sanitised by its own system');
   return {};
 }

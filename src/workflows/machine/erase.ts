@@ -1,6 +1,6 @@
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
-import { now } from '../entity.js';
-import { change, type MachineMemory } from './memory.js';
+import { change, now } from '../entity.js';
+import { type MachineMemory } from './memory.js';
 import { can, runAction } from './run-step.js';
 
 /** Longest time for the disks of a machine, in ms. */
@@ -19,6 +19,8 @@ export async function erase(memory: MachineMemory): Promise<void> {
 }
 
 export function recordErased(memory: MachineMemory, { erased }: MachineTaskOutcome): void {
-  const { unerased: _left, ...state } = memory.state;
-  memory.state = { ...state, ...(erased === undefined ? {} : { erasure: { at: now(), disks: erased } }) };
+  change(memory, {
+    unerased: undefined,
+    ...(erased === undefined ? {} : { erasure: { at: now(), disks: erased } }),
+  });
 }

@@ -6,9 +6,9 @@ import { planLoad, stepsOfLoad, stepsOfSecondWrite, type ProcedureStep } from '.
 import { endAccess, settleAccess } from './access.js';
 import { mustErase, recordErased } from './erase.js';
 import { NotDone, refuse, toNotDone } from './failure.js';
-import { now } from '../entity.js';
+import { change, now } from '../entity.js';
 import { judgeDisk, judgeImage, judgeRecord } from './judge-load.js';
-import { change, happen, note, type MachineMemory } from './memory.js';
+import { happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor, undoMs } from './run-step.js';
 import { releasePermit, permitsOf } from './permits.js';
 
@@ -243,8 +243,7 @@ export function stopIfCancelled(): void {
 
 /** The disk is as it was before the step, which may be half an image of an earlier load. */
 function restoreHalf(memory: MachineMemory, before: ImageRef | undefined): void {
-  const { half: _half, ...state } = memory.state;
-  memory.state = before === undefined ? state : { ...state, half: before };
+  change(memory, { half: before });
 }
 
 function done(memory: MachineMemory, result: OperationResult): OperationResult {
@@ -254,15 +253,19 @@ function done(memory: MachineMemory, result: OperationResult): OperationResult {
 }
 
 function recordLoaded(memory: MachineMemory, image: ImageRef): void {
-  const { half, user, why, keepsOff: _off, unerased: _left, ...state } = memory.state;
-  const same = half === undefined && state.image !== undefined && isSameImage(image, state.image);
-  memory.state = {
-    ...state,
-    image: same && state.image !== undefined ? state.image : { ...image, since: now() },
-    ...(user === undefined || state.state === 'available' ? {} : { user }),
+  const { half, user, why, state, image: before } = memory.state;
+  change(memory, {
+    half: undefined,
+    keepsOff: undefined,
+    unerased: undefined,
+    image:
+      half === undefined && before !== undefined && isSameImage(image, before)
+        ? before
+        : { ...image, since: now() },
+    user: state === 'available' ? undefined : user,
     // The reason for maintenance stays; the reason of an earlier failed load does not.
-    ...(why !== undefined && state.state === 'maintenance' ? { why } : {}),
-  };
+    why: state === 'maintenance' ? why : undefined,
+  });
 }
 
 /**
@@ -277,8 +280,7 @@ async function leave(
 ): Promise<void> {
   const why = error instanceof Error && !isCancellation(error) ? error.message : 'the load was cancelled';
   if (memory.state.half !== undefined) {
-    const { image: _gone, ...state } = memory.state;
-    memory.state = state;
+    change(memory, { image: undefined });
     happen(memory, 'load failed', `that its disk has a whole image is not proved: ${why}`);
     return;
   }

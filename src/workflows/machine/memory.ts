@@ -1,5 +1,5 @@
 import type { CancellationScope } from '@temporalio/workflow';
-import { noteChange, now, type EntityMemory } from '../entity.js';
+import { change, now, type EntityMemory } from '../entity.js';
 import { cutText } from '../../model/carried.js';
 import { longestText, rememberOperation } from '../../model/machine/remember.js';
 import type { MachineOperation, MachineState } from '../../model/machine/state.js';
@@ -29,11 +29,6 @@ export interface MachineMemory extends EntityMemory {
   removed?: true;
 }
 
-export function change(memory: MachineMemory, part: Partial<MachineState>): void {
-  memory.state = { ...memory.state, ...part };
-  noteChange(memory);
-}
-
 /** @throws Error where the table does not allow it: that would be a fault of ours. */
 export function happen(
   memory: MachineMemory,
@@ -41,10 +36,10 @@ export function happen(
   why?: string,
   before?: MachineStateName,
 ): void {
-  const { why: _why, ...state } = memory.state;
-  const next = nextState(state.state, event, before);
-  if (next === undefined) throw new Error(`'${event}' is not allowed in state ${state.state}`);
-  memory.state = { ...state, state: next, ...(why === undefined ? {} : { why: cutText(why, longestText) }) };
+  const { state } = memory.state;
+  const next = nextState(state, event, before);
+  if (next === undefined) throw new Error(`'${event}' is not allowed in state ${state}`);
+  change(memory, { state: next, why: why === undefined ? undefined : cutText(why, longestText) });
 }
 
 export function changeOperation(memory: MachineMemory, part: Partial<MachineOperation>): void {
@@ -67,9 +62,9 @@ export function endOperation(
   if (operation === undefined) return;
   const { step: _step, ...rest } = operation;
   const ended: MachineOperation = { ...rest, ...end, endedAt: now() };
-  memory.state = {
-    ...state,
+  change(memory, {
+    operation: undefined,
     ...afterOperation(state, ended),
     history: rememberOperation(state.history, ended),
-  };
+  });
 }

@@ -2,10 +2,10 @@ import { CancellationScope } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/state.js';
 import { stableJson } from '../../model/node/payload.js';
-import { newMemory } from '../entity.js';
+import { change, newMemory } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { toNotDone } from './failure.js';
-import { change, type MachineMemory } from './memory.js';
+import { type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
 import { firstPayload, releaseMachine, task } from './three-tasks.js';
 
@@ -94,6 +94,5 @@ function moved(
 /** A machine that cannot be deleted now is found by the sweep: its key has no owner. */
 async function abandonMove(memory: MachineMemory, there: MachineMemory): Promise<void> {
   await releaseMachine(there, memory);
-  const { moving: _moving, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { moving: undefined });
 }

@@ -17,11 +17,11 @@ import {
 } from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
 import { leasedQuery, releaseSignal, payloadQuery } from '../cluster/messages.js';
-import { now, newMemory, query, runEntity, update, type Message } from '../entity.js';
+import { change, now, newMemory, query, runEntity, update, type Message } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
-import { change, note, type MachineMemory } from './memory.js';
+import { note, type MachineMemory } from './memory.js';
 import { cancelMachineUpdate, machineQuery } from './messages.js';
 import { cancelOperation, operate } from './operate.js';
 import { runOperation } from './operations.js';

@@ -2,7 +2,8 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { isUnfinished } from '../../model/machine/decide.js';
 import type { MachineOperation, OperationResult } from '../../model/machine/state.js';
 import { NotDone } from './failure.js';
-import { change, changeOperation, endOperation, type MachineMemory } from './memory.js';
+import { changeOperation, endOperation, type MachineMemory } from './memory.js';
+import { change } from '../entity.js';
 
 const beingCancelled = 'it is being cancelled';
 

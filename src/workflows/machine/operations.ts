@@ -10,12 +10,12 @@ import { isUnfinished } from '../../model/machine/decide.js';
 import { labelsAfter } from '../../model/machine/selection.js';
 import { schedule } from '../schedule.js';
 import { eraseMs, mustErase } from './erase.js';
-import { now } from '../entity.js';
+import { change, now } from '../entity.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
 import { NotDone, toNotDone } from './failure.js';
 import { load } from './load.js';
-import { change, happen, note, type MachineMemory } from './memory.js';
+import { happen, note, type MachineMemory } from './memory.js';
 import { moveTo } from './move.js';
 import { can, incarnation, runAction } from './run-step.js';
 import { firstPayload, releaseMachine, task } from './three-tasks.js';
@@ -126,8 +126,7 @@ async function confirmRegistration(memory: MachineMemory): Promise<OperationResu
     const next = `when this is corrected, run 'heddle machine retry ${name}' to try again, or 'heddle machine remove ${name}' to remove it`;
     throw new NotDone(answer, { ...failure, message: `${failure.message}; ${next}` });
   });
-  const { unconfirmed: _confirmed, why: _why, ...state } = memory.state;
-  memory.state = { ...state, state: 'available' };
+  change(memory, { unconfirmed: undefined, why: undefined, state: 'available' });
   if (can(memory, 'READ_HARDWARE'))
     await readHardware(memory).catch((error: unknown) => {
       note(memory, `its hardware was not read: ${toNotDone(memory, 'READ_HARDWARE', error).message}`);
@@ -168,12 +167,9 @@ async function enrol(memory: MachineMemory): Promise<void> {
 
 /** Releases the machine and frees its name. A machine that cannot be released stays registered, as failed. */
 async function withdraw(memory: MachineMemory, error: unknown): Promise<never> {
-  const { unconfirmed: _left, ...released } = memory.state;
-  memory.state = released;
-  if (await CancellationScope.nonCancellable(() => releaseMachine(memory))) {
-    const { account: _account, begun: _begun, ...state } = memory.state;
-    memory.state = state;
-  }
+  change(memory, { unconfirmed: undefined });
+  if (await CancellationScope.nonCancellable(() => releaseMachine(memory)))
+    change(memory, { account: undefined, begun: undefined });
   throw error;
 }
 
@@ -196,8 +192,7 @@ async function correct(memory: MachineMemory, drift: readonly DriftKind[]): Prom
 }
 
 function endQuarantine(memory: MachineMemory): OperationResult {
-  const { quarantine: _quarantine, failures: _failures, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { quarantine: undefined, failures: undefined });
   return {};
 }
 
@@ -248,8 +243,7 @@ async function boot(
 
 /** A requested state is no drift. */
 function keepPower(memory: MachineMemory, verb: 'on' | 'off' | 'reset'): void {
-  const { keepsOff: _before, ...state } = memory.state;
-  memory.state = verb === 'off' ? { ...state, keepsOff: true } : state;
+  change(memory, { keepsOff: verb === 'off' ? true : undefined });
 }
 
 /** Marked before the user learns how to log in: from then on the image may have changed. */
@@ -291,8 +285,7 @@ async function letGo(memory: MachineMemory): Promise<OperationResult> {
     note(memory, message);
   });
   if (memory.state.state === 'reserved') happen(memory, 'release');
-  const { holder: _holder, user: _user, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { holder: undefined, user: undefined });
   return {};
 }
 
@@ -324,6 +317,5 @@ async function changeState(memory: MachineMemory, intent: MachineIntent): Promis
 }
 
 function forgetHolder(memory: MachineMemory): void {
-  const { holder: _holder, ...state } = memory.state;
-  memory.state = state;
+  change(memory, { holder: undefined });
 }

@@ -2,7 +2,8 @@ import { isCancellation } from '@temporalio/workflow';
 import type { MachineIntent } from '../../model/machine/state.js';
 import { schedule } from '../schedule.js';
 import { toNotDone } from './failure.js';
-import { change, note, type MachineMemory } from './memory.js';
+import { note, type MachineMemory } from './memory.js';
+import { change } from '../entity.js';
 
 /** Operations that call the provider. */
 const asksProvider: readonly MachineIntent['kind'][] = [

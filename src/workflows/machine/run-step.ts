@@ -7,9 +7,9 @@ import { estimateLeft, possibleSteps, type ProcedureStep } from '../../model/mac
 import { machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { scheduleMachineTask } from '../schedule.js';
-import { now } from '../entity.js';
+import { change, now } from '../entity.js';
 import { toNotDone } from './failure.js';
-import { change, changeOperation, note, type MachineMemory } from './memory.js';
+import { changeOperation, note, type MachineMemory } from './memory.js';
 
 /** Of a machine that was never moved. */
 export const incarnation = 1;

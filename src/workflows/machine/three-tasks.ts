@@ -10,8 +10,8 @@ import { scheduleTask } from '../schedule.js';
 import { readTaskFailure } from '../task-failure.js';
 import { beginCreate } from '../unsent-create.js';
 import { NotDone, toNotDone } from './failure.js';
-import { now } from '../entity.js';
-import { change, note, type MachineMemory } from './memory.js';
+import { change, now } from '../entity.js';
+import { note, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
 
 /**

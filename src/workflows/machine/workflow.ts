@@ -9,9 +9,19 @@ import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { disownUpdate, ownersQuery, payloadQuery, checkSignal } from '../cluster/messages.js';
-import { now, newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
+import {
+  change,
+  now,
+  newMemory,
+  query,
+  runEntity,
+  signal,
+  update,
+  type Message,
+  type NextStep,
+} from '../entity.js';
 import { askImage } from './ask-image.js';
-import { change, type MachineMemory } from './memory.js';
+import { type MachineMemory } from './memory.js';
 import {
   accessQuery,
   askImageUpdate,
