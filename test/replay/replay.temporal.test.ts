@@ -67,11 +67,11 @@ describe('replayHistories', () => {
     const ended = workers.map((worker) => worker.run());
     const { workflow } = stack.client.temporal;
     for (const id of [1, 2, 3])
-      await workflow.start('cluster', { workflowId: `cluster/${id}`, taskQueue, args: ['hello'] });
+      await workflow.start('cluster', { workflowId: `cluster/${id}`, taskQueue, args: [{ name: 'web' }] });
     await new Client({ connection, namespace }).workflow.start('cluster', {
       workflowId: 'plain',
       taskQueue: 'plain',
-      args: ['hello'],
+      args: [{ name: 'web' }],
     });
     for (const id of ['cluster/1', 'cluster/2', 'cluster/3', 'plain']) {
       await until(
@@ -155,10 +155,10 @@ describe('replayHistories', () => {
     const asHttp = shorten(JSON.parse(text), (values) => values);
     const asWebUi = shorten(JSON.parse(text), (payloads) => ({ payloads }));
     expect(asHttp).toMatchObject({
-      events: { 0: { workflowExecutionStartedEventAttributes: { input: ['hello'] } } },
+      events: { 0: { workflowExecutionStartedEventAttributes: { input: [{ name: 'web' }] } } },
     });
     expect(asWebUi).toMatchObject({
-      events: { 0: { workflowExecutionStartedEventAttributes: { input: { payloads: ['hello'] } } } },
+      events: { 0: { workflowExecutionStartedEventAttributes: { input: { payloads: [{ name: 'web' }] } } } },
     });
     const long = readHistory(text);
     expect(readHistory(asHttp)).toEqual(long);
