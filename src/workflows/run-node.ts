@@ -103,14 +103,27 @@ async function runSteps(owner: Owner, chain: readonly Step[]): Promise<ChainEnd>
 }
 
 async function executeStep(owner: Owner, chain: readonly Step[], step: Step): Promise<ChainEnd> {
+  if (step.action !== 'CREATE' && step.action !== 'CONFIRM') return runStep(owner, step);
+  takeOverTimes(owner);
   if (step.action === 'CREATE') return obtainMachine(owner, chain);
-  if (step.action !== 'CONFIRM') return runStep(owner, step);
   // A machine that was in service is probed again and never discarded for not answering.
   if (owner.state().facts.CONFIRM !== true) return obtainMachine(owner, chain);
   const { ipaddress: before } = owner.state().payload;
   const end = await runStep(owner, step);
   if (end === 'done' && owner.state().payload['ipaddress'] !== before) owner.announced();
   return end;
+}
+
+/** How long the machine of a node may take is what the plan says, also if an earlier operation chose its placement. */
+function takeOverTimes(owner: Owner): void {
+  const { facts, placement } = owner.state();
+  const planned = owner.placements?.find(({ digest }) => digest === facts.machine);
+  if (planned === undefined || placement === undefined) return;
+  const { launchWithinMs, confirmWithinMs, answerWithinMs } = planned;
+  owner.change((node) => ({
+    ...node,
+    placement: { ...placement, launchWithinMs, confirmWithinMs, answerWithinMs },
+  }));
 }
 
 /**
