@@ -1,7 +1,6 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { actions, type Action, type AnyAction } from '../model/action.js';
-import type { JsonObject } from '../model/json.js';
 import type { BatchActivities } from '../model/node/batch.js';
 import {
   activityTable,
@@ -182,8 +181,8 @@ async function runTask({ parts, peers, lists, action, request, within }: TaskRun
     attempt.at('reads the peers');
     const nodes = await readNodes(peers, action, request);
     const call = { parts, action, row, task: toTask(action, request, nodes), request, attempt };
-    const result = await explaining(call, nodeHandlerOf(action)(call));
-    return { result, ...attempt.output.tails(), log: attempt.output.name };
+    const outcome = await explaining(call, nodeHandlerOf(action)(call));
+    return { ...outcome, ...attempt.output.tails(), log: attempt.output.name };
   });
 }
 
@@ -223,10 +222,10 @@ function ownPeer({ config }: TaskRequest): Peer {
   };
 }
 
-function nodeHandlerOf(action: Action): (call: TaskCall) => Promise<JsonObject> {
+function nodeHandlerOf(action: Action): (call: TaskCall) => Promise<Pick<TaskOutcome, 'result' | 'found'>> {
   if (activityTable[action].by === 'provider') return runProviderTask;
-  if (action === 'EXEC') return runCommand;
-  return action === 'BOOTSTRAP' ? runBootstrap : runServiceAction;
+  const run = action === 'EXEC' ? runCommand : action === 'BOOTSTRAP' ? runBootstrap : runServiceAction;
+  return async (call) => ({ result: await run(call) });
 }
 
 /** The plugin that logs name. */

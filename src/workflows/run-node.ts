@@ -14,6 +14,7 @@ import {
   recordBegun,
   recordNothingMade,
   recordChecked,
+  type Occasion,
   recordDone,
   recordHealth,
   recordMachine,
@@ -209,10 +210,11 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
         release,
       );
       if (step.settleMs !== undefined) await sleep(step.settleMs);
-      const { result = {} } = outcome;
+      const { result = {}, found } = outcome;
       const full = owner.lacksRoom(mergePayload(owner.state().payload, result));
       if (full !== undefined) return dropResult(owner, step, { request, result, full });
-      finish(owner, step, result, request.peersVersion);
+      const madeAt = found === true ? undefined : Date.now();
+      finish(owner, step, result, { peers: request.peersVersion, madeAt });
       return 'done';
     } catch (error) {
       if (isCancellation(error)) return stopped(owner);
@@ -260,14 +262,14 @@ function dropResult(
 }
 
 /** Records a step that ended, and its result, in the node. */
-function finish(owner: Owner, step: Step, result: JsonObject, peers: number): void {
+function finish(owner: Owner, step: Step, result: JsonObject, occasion: Omit<Occasion, 'operation'>): void {
   const { action, service } = step;
   // START is done when the check has passed.
   const isHealthy =
     action === 'START' && service !== undefined && owner.service?.(service)?.check !== undefined;
   owner.change((before) => {
     const node = step.repeats === true ? withNextRun(before, step) : before;
-    const done = recordDone(node, step, result, { operation: owner.operation, peers });
+    const done = recordDone(node, step, result, { operation: owner.operation, ...occasion });
     const checked = step.mayFail === true ? done : recordChecked(done, now());
     return isHealthy ? recordHealth(checked, service, { well: true, at: now() }) : checked;
   });
@@ -300,7 +302,7 @@ function refuse(owner: Owner, step: Step, message: string): ChainEnd {
 function failStep(owner: Owner, step: Step, failure: FailureRecord, peers: number): ChainEnd {
   owner.stepFailed(step, failure);
   if (step.mayFail === true) {
-    finish(owner, step, {}, peers);
+    finish(owner, step, {}, { peers });
     return 'done';
   }
   const isFull =

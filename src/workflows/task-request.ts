@@ -16,13 +16,16 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
-  const { command, variables = {}, absenceConfirmedAt: _confirmed, requestedAt, automatic, ...rest } = base;
+  const { command, variables = {}, absenceConfirmedAt: _confirmed, automatic, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   const used = spec === undefined ? undefined : usedVariables(spec.fields, variables);
-  // No user named a machine that goes because it was never confirmed.
+  const { CONFIRM: confirmed, toReplace } = node.facts;
   const isDiscard =
-    action === 'DELETE' && node.facts.CONFIRM !== true && (step.discards === true || automatic === true);
+    action === 'DELETE' &&
+    automatic !== undefined &&
+    confirmed !== true &&
+    (step.discards === true || (automatic && toReplace !== true));
   const { peers, uses } = (service === undefined ? undefined : owner.service?.(service)) ?? {};
   return {
     ...rest,
@@ -44,7 +47,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
     ...(action === 'CREATE' || action === 'DELETE' ? earlierCreate(node, base.absenceConfirmedAt) : {}),
-    ...(isDiscard && requestedAt !== undefined ? { discardRequestedAt: requestedAt } : {}),
+    ...(isDiscard ? { discards: true, madeAt: node.madeAt } : {}),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: {
       name: placement?.provider ?? '',
@@ -153,8 +156,6 @@ export interface TaskBase extends Pick<
   | 'variables'
   | 'absenceConfirmedAt'
 > {
-  /** When a user requested the operation, in ms since the epoch. */
-  readonly requestedAt?: number;
-  /** Heddle started the operation. */
-  readonly automatic?: true;
+  /** Whether Heddle started the operation; absent for nodes of pools, which have none. */
+  readonly automatic?: boolean;
 }

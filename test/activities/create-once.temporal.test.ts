@@ -10,17 +10,19 @@ import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../src/worker/workflow-runs.js';
 import { TestService } from '../harness/local/service.js';
+import { makeNamespace } from '../harness/namespace.js';
 import { until } from '../harness/until.js';
 import type { createOne } from '../harness/activities/fixture-workflows.js';
 import { type MachineBench, openMachineBench, taskOn } from '../harness/activities/machines.js';
 
 const key = generateKey();
-const plugin = heddle({ keys: formatKeys({ current: key.id, keys: [key] }) });
 const taskQueue = `once-${randomUUID()}`;
 
 let connection: Connection;
 let native: NativeConnection;
 let client: Client;
+let namespace: string;
+let plugin: ReturnType<typeof heddle>;
 let service: TestService;
 let bench: MachineBench;
 let worker: Worker;
@@ -30,6 +32,7 @@ let workflowBundle: Awaited<ReturnType<typeof bundleWorkflowCode>>;
 async function startWorker(): Promise<void> {
   worker = await Worker.create({
     connection: native,
+    namespace,
     taskQueue,
     workflowBundle,
     plugins: [plugin],
@@ -45,7 +48,9 @@ beforeAll(async () => {
   const address = inject('temporalAddress');
   connection = await Connection.connect({ address });
   native = await NativeConnection.connect({ address });
-  client = new Client({ connection, plugins: [plugin] });
+  namespace = await makeNamespace(connection, 'activities');
+  plugin = heddle({ keys: formatKeys({ current: key.id, keys: [key] }), namespace });
+  client = new Client({ connection, namespace, plugins: [plugin] });
   service = await TestService.start(['--kind', 'directory']);
   bench = await openMachineBench(service, {
     descriptor: { idempotency: 'none', callDeadlineMs: 3_000 },
@@ -277,7 +282,7 @@ const emptied = { lastHeartbeatDetails: { payloads: [] } };
 
 async function taskOf(handle: WorkflowHandle): Promise<PendingTask> {
   const [pending] = (await handle.describe()).raw.pendingActivities ?? [];
-  return { namespace: 'default', workflowId: handle.workflowId, activityId: pending?.activityId ?? '' };
+  return { namespace, workflowId: handle.workflowId, activityId: pending?.activityId ?? '' };
 }
 
 function fail(task: PendingTask, more: object = {}): Promise<unknown> {
@@ -329,6 +334,7 @@ async function shakily(refusals: number, work: (taskQueue: string) => Promise<vo
   const queue = `${taskQueue}-${randomUUID()}`;
   const other = await Worker.create({
     connection: native,
+    namespace,
     taskQueue: queue,
     workflowBundle,
     plugins: [plugin],

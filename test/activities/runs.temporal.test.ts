@@ -12,6 +12,7 @@ import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../src/worker/workflow-runs.js';
 import { TestService } from '../harness/local/service.js';
+import { makeNamespace } from '../harness/namespace.js';
 import { until } from '../harness/until.js';
 import { type createOne, endSignal, type life } from '../harness/activities/fixture-workflows.js';
 import { type MachineBench, openMachineBench, taskOn } from '../harness/activities/machines.js';
@@ -19,12 +20,13 @@ import { type MachineBench, openMachineBench, taskOn } from '../harness/activiti
 type GrpcInterceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 const key = generateKey();
-const plugin = heddle({ keys: formatKeys({ current: key.id, keys: [key] }) });
 const taskQueue = `runs-${randomUUID()}`;
 
 let connection: Connection;
 let native: NativeConnection;
 let client: Client;
+let namespace: string;
+let plugin: ReturnType<typeof heddle>;
 let worker: Worker;
 let running: Promise<void>;
 let service: TestService;
@@ -39,7 +41,9 @@ beforeAll(async () => {
   const address = inject('temporalAddress');
   connection = await Connection.connect({ address });
   native = await NativeConnection.connect({ address });
-  client = new Client({ connection, plugins: [plugin] });
+  namespace = await makeNamespace(connection, 'activities');
+  plugin = heddle({ keys: formatKeys({ current: key.id, keys: [key] }), namespace });
+  client = new Client({ connection, namespace, plugins: [plugin] });
   service = await TestService.start(['--kind', 'directory']);
   bench = await openMachineBench(service, {
     descriptor: { idempotency: 'tag', callDeadlineMs, consistencyWindowMs },
@@ -53,6 +57,7 @@ beforeAll(async () => {
   });
   worker = await Worker.create({
     connection: native,
+    namespace,
     taskQueue,
     workflowBundle,
     plugins: [plugin],
@@ -85,7 +90,7 @@ async function reset(
     ({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null,
   );
   const answer = await connection.workflowService.resetWorkflowExecution({
-    namespace: 'default',
+    namespace,
     workflowExecution: { workflowId: handle.workflowId, runId },
     requestId: randomUUID(),
     reason: 'by hand',
@@ -172,7 +177,7 @@ describe('CREATE after a reset of its workflow', () => {
     });
     try {
       const workflowId = `reset-${randomUUID()}`;
-      const runs = readWorkflowRuns(new Client({ connection: other, plugins: [plugin] }));
+      const runs = readWorkflowRuns(new Client({ connection: other, namespace, plugins: [plugin] }));
       const { firstExecutionRunId: runId } = await client.workflow.start<typeof life>('life', {
         workflowId,
         taskQueue,
@@ -292,7 +297,7 @@ describe('FIND_PREVIOUS_RUNS', () => {
       ({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null,
     );
     const { runId } = await connection.workflowService.resetWorkflowExecution({
-      namespace: 'default',
+      namespace,
       workflowExecution: { workflowId: `cluster/${name}`, runId: next },
       requestId: randomUUID(),
       reason: 'by hand',

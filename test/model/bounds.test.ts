@@ -51,7 +51,6 @@ describe('a cluster that does not fit', () => {
         kinds: [{ group: 'app', purpose: 'update', nodes: [[0, 0]], chain: [step], services: [] }],
         placements: {},
         positions: { 'app-0': 1 },
-        requestedAt: 0,
         doneBefore: 0,
       },
       coordination: { needed: { x: 1 }, passed: {}, width: 1, batchSlots: {}, asked: [] },

@@ -251,7 +251,6 @@ describe('a cluster whose plan was not carried', () => {
       placements: plan.placements,
       plugins,
       positions: {},
-      requestedAt: 0,
       doneBefore: 0,
     };
     const instruction = {

@@ -58,6 +58,10 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
 
   beforeAll(async () => {
     await world.start(type);
+    if (type === 'cluster')
+      await until('its operation runs', async () =>
+        JSON.stringify(await world.stateOf(type)).includes('"state":"running"'),
+      );
     before = await world.stateOf(type);
   });
 

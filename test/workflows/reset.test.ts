@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
@@ -10,6 +11,8 @@ import { writeLagCloud } from '../harness/chaos/lag-cloud.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+
+type WorkflowEvent = temporal.api.history.v1.IHistoryEvent;
 
 const patience = { everyMs: 100 } as const;
 /** Of several nodes only the first two are in the workflow of the cluster. */
@@ -56,26 +59,36 @@ async function writeBlindCloud(at: string): Promise<string> {
   return plugins;
 }
 
-/** To the workflow task before the last CREATE of a machine or, in a group, before the start of the group. */
-async function resetCreation(name: string, where: 'cluster' | 'group'): Promise<void> {
+async function resetTo(name: string, eventId: WorkflowEvent['eventId']): Promise<void> {
   const { client, namespace } = stack;
   const workflowId = `cluster/${name}`;
-  const handle = client.temporal.workflow.getHandle(workflowId);
-  const { events } = await handle.fetchHistory();
-  const last = events?.findLastIndex((event) =>
+  const { runId } = await client.temporal.workflow.getHandle(workflowId).describe();
+  await client.temporal.workflowService.resetWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId, runId },
+    reason: 'test',
+    requestId: randomUUID(),
+    workflowTaskFinishEventId: eventId,
+  });
+}
+
+async function eventsOf(name: string): Promise<readonly WorkflowEvent[]> {
+  const { events } = await stack.client.temporal.workflow.getHandle(`cluster/${name}`).fetchHistory();
+  return events ?? [];
+}
+
+/** To the workflow task before the last CREATE of a machine or, in a group, before the start of the group. */
+async function resetCreation(name: string, where: 'cluster' | 'group'): Promise<void> {
+  const events = await eventsOf(name);
+  const last = events.findLastIndex((event) =>
     where === 'cluster'
       ? event.activityTaskScheduledEventAttributes?.activityType?.name === 'CREATE'
       : event.startChildWorkflowExecutionInitiatedEventAttributes,
   );
-  await client.temporal.workflowService.resetWorkflowExecution({
-    namespace,
-    workflowExecution: { workflowId, runId: (await handle.describe()).runId },
-    reason: 'test',
-    requestId: randomUUID(),
-    workflowTaskFinishEventId: events
-      ?.slice(0, last)
-      .findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId,
-  });
+  await resetTo(
+    name,
+    events.slice(0, last).findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId,
+  );
 }
 
 async function apply(spec: ClusterSpec): Promise<WaitResult> {
@@ -99,6 +112,11 @@ function silence(machines: readonly string[], how: 'hold' | 'unavailable'): () =
     return how === 'hold' ? { kind: 'hold' } : { kind: 'answer', status: 503, body: '{"error":"later"}' };
   });
   return () => asked;
+}
+
+async function switchPower(machines: readonly string[], power: 'on' | 'off'): Promise<void> {
+  for (const machine of machines)
+    await stack.service.call('POST', `/v1/machines/${machine}/power`, { power });
 }
 
 const refusal = /the workflow was reset at .* it is not deleted.*'heddle apply FILE'/;
@@ -136,6 +154,11 @@ describe.each(places)('after a reset, for machines in the workflow of a %s,', (w
     const { operation } = await stack.client.waitFor(name, '1', patience);
     expect(operation).toMatchObject({ state: 'cancelled', reason: expect.stringMatching(refusal) });
     expect(operation.tasks.done).toBeLessThanOrEqual(operation.tasks.total);
+    // As its reason says; the machine still does not answer.
+    silence(machines, 'unavailable');
+    const { operation: next } = await apply(spec);
+    proxy.clear();
+    expect(next).toMatchObject({ state: 'held', reason: expect.stringMatching(refusal) });
     await expectInService(spec, machines);
   });
 
@@ -183,6 +206,57 @@ describe.each(places)('after a reset, for machines in the workflow of a %s,', (w
     });
     await expectInService(spec, machines);
   });
+
+  it('a machine that a user names is replaced', async () => {
+    const name = `named-${where}`;
+    const spec = specOf(name);
+    const machines = await inService(spec);
+    const asked = silence(machines, 'unavailable');
+    await resetCreation(name, where);
+    await until('the provider is asked for all', () => asked() >= count);
+    expect((await stack.client.waitFor(name, '1', patience)).operation.state).toBe('held');
+    await stack.client.operate(name, { kind: 'replace', nodes: ['app-1'] });
+    proxy.clear();
+    expect((await stack.client.waitFor(name, '1', patience)).operation.state).toBe('done');
+    const now = await machinesOf(name);
+    expect(now).toHaveLength(count);
+    expect(now.filter((machine) => machines.includes(machine))).toHaveLength(count - 1);
+  });
+});
+
+it.each([0, 1, 2])(
+  'an operation ends again after a reset to %i tasks after the start of a group',
+  async (tasks) => {
+    const name = `started-${tasks}`;
+    const spec = closed({ name, nodes: { app: nodes(3, [], { provider: 'parts' }) } });
+    expect((await apply(spec)).operation.state).toBe('done');
+    const machines = await machinesOf(name);
+    const events = await eventsOf(name);
+    const started = events.findLastIndex((event) => event.childWorkflowExecutionStartedEventAttributes);
+    const completed = events.slice(started).filter((event) => event.workflowTaskCompletedEventAttributes);
+    await resetTo(name, completed[tasks]?.eventId);
+    const { operation } = await stack.client.waitFor(name, '1', patience);
+    expect(operation.state).toBe('done');
+    expect(operation.tasks.done).toBeLessThanOrEqual(operation.tasks.total);
+    expect(await machinesOf(name)).toEqual(machines);
+  },
+);
+
+it('a machine of a terminated run that does not answer is not replaced', async () => {
+  const name = 'ended';
+  const spec = closed({ name, nodes: { app: nodes(3, [], { provider: 'parts', confirmWithin: '2s' }) } });
+  expect((await apply(spec)).operation.state).toBe('done');
+  const machines = await machinesOf(name);
+  await stack.client.temporal.workflow.getHandle(`cluster/${name}`).terminate();
+  await switchPower(machines, 'off');
+  const { operation } = await apply(spec);
+  await switchPower(machines, 'on');
+  expect(operation).toMatchObject({
+    state: 'held',
+    reason: expect.stringMatching(/did not list the machine of app-. when it started, so it is not removed/),
+  });
+  expect((await apply(spec)).operation.state).toBe('done');
+  expect(await machinesOf(name)).toEqual(machines);
 });
 
 // Promise: create-sent-once

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../model/json.js';
+import type { TaskOutcome } from '../../model/node/task-request.js';
 import type { Machine } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import { createOnce } from './create-once.js';
@@ -7,6 +8,7 @@ import { recordedSteps } from './create-record.js';
 import type { ProviderCall } from './provider-call.js';
 import { acceptFromProvider } from './references.js';
 import { refuseFailure } from '../results.js';
+import { resetTime } from './superseded.js';
 
 /**
  * Creates at most one machine per key. With a client token the call is simply repeated. Otherwise, if an
@@ -14,16 +16,20 @@ import { refuseFailure } from '../results.js';
  * for the machine. A CREATE that recorded steps continues. A machine is adopted only if its provider says what
  * CREATE returned, which it does for complete ones.
  */
-export async function createMachine(call: ProviderCall, mayBeThere: boolean): Promise<JsonObject> {
+export async function createMachine(
+  call: ProviderCall,
+  mayBeThere: boolean,
+): Promise<Pick<TaskOutcome, 'result' | 'found'>> {
   const { plugin, provider, request, attempt, machine, secrets } = call;
-  if (request.adopt === true) return adoptMachine(call);
+  if (request.adopt === true) return { result: await adoptMachine(call), found: true };
   const earlier = mayBeThere ? await findMachine(call) : undefined;
   const steps = Object.keys(recordedSteps(attempt, machine.key));
   if (steps.length > 0) attempt.log.info(`continues after ${steps.join(', ')}`);
   else if (earlier?.created !== undefined) {
     attempt.log.warn(`adopts machine ${earlier.providerid}, which an earlier attempt made`);
-    return resultOf(call, earlier);
+    return { result: await resultOf(call, earlier), found: true };
   } else if (earlier !== undefined) throw halfMade(machine.key, earlier);
+  const isFound = earlier !== undefined || (await mayHaveBeenMade(call));
   const { config } = request;
   const hostname = textOf(config, 'hostname');
   const create = async (): Promise<unknown> =>
@@ -57,7 +63,24 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
       { result: { providerid: id } },
     );
   }
-  return taken.result;
+  return { result: taken.result, ...(isFound ? { found: true } : {}) };
+}
+
+/**
+ * Whether a CREATE that is repeated with its client token may return a machine that was made before: by an earlier attempt or
+ * task, or before a reset of the workflow. With other idempotency the machine was looked for.
+ */
+async function mayHaveBeenMade(call: ProviderCall): Promise<boolean> {
+  const { parts, plugin, provider, request, attempt } = call;
+  if (plugin.descriptor.idempotency !== 'token') return false;
+  const isRepeated =
+    !attempt.isFirst || request.createBegun === true || (await resetTime(parts, request)) !== undefined;
+  if (!isRepeated || provider.find === undefined) return isRepeated;
+  // The call with the token is right in any case.
+  return findMachine(call).then(
+    (found) => found !== undefined,
+    () => true,
+  );
 }
 
 /** DELETE by the key removes its parts, and the next machine has another key. */

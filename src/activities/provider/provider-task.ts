@@ -2,8 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { setTimeout as wait } from 'node:timers/promises';
 import { activityTable } from '../../model/activities.js';
 import { anySignal } from '../../model/signals.js';
-import type { JsonObject } from '../../model/json.js';
-import type { TaskRequest } from '../../model/node/task-request.js';
+import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
@@ -21,7 +20,7 @@ import type { TaskCall } from '../task-call.js';
 import { refuseResetDiscard, refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
-export async function runProviderTask(call: TaskCall): Promise<JsonObject> {
+export async function runProviderTask(call: TaskCall): Promise<Pick<TaskOutcome, 'result' | 'found'>> {
   const { parts, task, request, attempt } = call;
   await refuseUnknownCreate(call);
   await refuseResetDiscard(parts, request);
@@ -64,8 +63,7 @@ export async function runProviderTask(call: TaskCall): Promise<JsonObject> {
       if (earlierCallAt !== undefined || admitted.admission.waitedMs > patienceMs)
         await refuseSuperseded(parts);
       if (task.taskName === 'CREATE') return createMachine(admitted, earlierCallAt !== undefined);
-      if (isConfirm) return confirmMachine(admitted, callBudget);
-      return deleteMachine(admitted);
+      return { result: await (isConfirm ? confirmMachine(admitted, callBudget) : deleteMachine(admitted)) };
     });
   } catch (cause) {
     // No time is left for another attempt, which would end without a message.

@@ -1,9 +1,11 @@
 import { activityInfo } from '@temporalio/activity';
-import { skewMs } from '../../model/messages/envelope.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { ActivityParts } from '../parts.js';
+
+/** How far the clocks of the Temporal server's hosts may be apart, in ms. */
+const hostSkewMs = 5_000;
 
 /**
  * When the workflow of this task was last reset, in ms since the epoch; undefined if it was not. After a reset, a cluster
@@ -25,15 +27,15 @@ export async function resetTime(
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** After a reset of its workflow, a machine that counts as never confirmed may be in service. */
+/** After a reset of its workflow, a machine that counts as never confirmed may be in service, unless it was made since. */
 export async function refuseResetDiscard(
   parts: Pick<ActivityParts, 'runs'>,
   request: TaskRequest,
 ): Promise<void> {
-  const { discardRequestedAt, clusterId, nodeId } = request;
-  if (discardRequestedAt === undefined) return;
+  const { discards, madeAt, clusterId, nodeId } = request;
+  if (discards === undefined) return;
   const resetAt = await resetTime(parts, request);
-  if (resetAt === undefined || discardRequestedAt > resetAt + skewMs) return;
+  if (resetAt === undefined || (madeAt !== undefined && madeAt > resetAt + hostSkewMs)) return;
   throw new PluginError(
     'Invalid',
     `the workflow was reset at ${new Date(resetAt).toISOString()}, and the machine may have been in service before, so it is not deleted. ` +

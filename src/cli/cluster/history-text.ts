@@ -21,13 +21,16 @@ export function printHistory(output: Output, operations: readonly Operation[], n
   const rows = operations.map((operation) => [
     operation.id,
     stateOf(operation),
-    formatMoment(operation.startedAt ?? operation.requestedAt),
+    formatMoment(operation.requestedAt),
     tookOf(operation, now),
     tasksOf(operation),
     operation.by,
     operation.what,
   ]);
-  const [head = '', ...lines] = formatTable(['ID', 'STATE', 'STARTED', 'TOOK', 'TASKS', 'BY', 'WHAT'], rows);
+  const [head = '', ...lines] = formatTable(
+    ['ID', 'STATE', 'REQUESTED', 'TOOK', 'TASKS', 'BY', 'WHAT'],
+    rows,
+  );
   output.line(output.fit(head), 'bold');
   operations.forEach(({ state, reason, abandoned = [] }, index) => {
     output.line(output.fit(lines[index] ?? ''), styles[state]);

@@ -123,12 +123,9 @@ export function printNext(output: Output, steps: readonly NextStep[]): void {
 }
 
 function describeOperation(operation: Operation, now: number): string {
-  const { id, what, by, requestedAt, cause, reason, abandoned = [], unchanged } = operation;
+  const { id, what, by, requestedAt, reason, abandoned = [], unchanged } = operation;
   const head = `operation ${id}: ${what} by ${by}, ${stateOf(operation, now)}${unchanged === true ? ', no changes' : ''}${countsOf(operation)}`;
-  const asked =
-    operation.state === 'queued' && cause === undefined
-      ? `, requested ${formatAge(requestedAt, now)} ago`
-      : '';
+  const asked = operation.state === 'queued' ? `, requested ${formatAge(requestedAt, now)} ago` : '';
   const why = reason === undefined ? [] : [reason.split('\n')[0] ?? ''];
   return [
     cleanLine(`${head}${asked}`),

@@ -47,7 +47,7 @@ export interface Operation {
   readonly state: OperationState;
   /** Who asked, as the client named itself. */
   readonly by: string;
-  /** RFC 3339. With a cause, when a user requested the operation before it. */
+  /** RFC 3339. */
   readonly requestedAt: string;
   readonly startedAt?: string;
   readonly endedAt?: string;
@@ -79,14 +79,12 @@ export interface Operation {
 /** What the cancellation of an operation deletes: machines that it created and that were never confirmed. */
 export interface Discard {
   readonly operation: string;
-  /** In ms since the epoch. */
-  readonly requestedAt: number;
   /** Ids of the nodes that the operation brings up; absent: all. */
   readonly nodes?: readonly string[];
 }
 
-export function discardOf({ id, intent, requestedAt }: Operation): Discard {
-  return { operation: id, requestedAt: Date.parse(requestedAt), nodes: nodesBroughtUp(intent) };
+export function discardOf({ id, intent }: Operation): Discard {
+  return { operation: id, nodes: nodesBroughtUp(intent) };
 }
 
 function nodesBroughtUp(intent: Intent): readonly string[] | undefined {

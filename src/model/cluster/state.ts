@@ -27,8 +27,8 @@ export interface ClusterState extends NodesState {
    */
   readonly planned?: true;
   /**
-   * The plan of the operation under way did not fit into what this run got from the one before. Groups may still carry
-   * out their part of it.
+   * The plan of the operation under way did not fit into what this run got from the one before, or groups are ahead of it
+   * after a reset. They may still carry out their part of it.
    */
   readonly unplanned?: true;
   /** The specs of the last successful operation and of the one before: targets of a rollback. */

@@ -148,7 +148,7 @@ export function instruction(): Shape {
       pause: { paused: flag },
       halt: {
         how: oneOf('stop', 'cancel'),
-        discard: optional(outline({ operation: id(), requestedAt: count(), nodes: optional(names) })),
+        discard: optional(outline({ operation: id(), nodes: optional(names) })),
       },
       end: {},
     },

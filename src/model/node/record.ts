@@ -35,6 +35,7 @@ function withoutEarlierMachine({
   adopt: _adopt,
   createBegun: _begun,
   absenceConfirmedAt: _confirmed,
+  madeAt: _made,
   ...node
 }: NodeState): NodeState {
   return withoutChecks(node);
@@ -110,6 +111,8 @@ export function recordRetry({ failure, ...node }: NodeState, at: number | undefi
 export interface Occasion {
   readonly operation: string;
   readonly peers: number;
+  /** Of CREATE: when it made the machine, in ms since the epoch; absent if it found the machine, or may have. */
+  readonly madeAt?: number;
 }
 
 /** Merges a task's result into the payload, and notes that its action is done. */
@@ -119,7 +122,12 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   if (service !== undefined && isServiceAction(action))
     return recordServiceAction(merged, service, { action, step, digest: step.digest ?? 'done' }, occasion);
   if (action === 'DELETE') {
-    const { createBegun: _gone, absenceConfirmedAt: _confirmed, ...left } = withoutChecks(node);
+    const {
+      createBegun: _gone,
+      absenceConfirmedAt: _confirmed,
+      madeAt: _made,
+      ...left
+    } = withoutChecks(node);
     return { ...left, payload: {}, runs: {}, facts: { services: {} } };
   }
   if (action === 'CONFIRM') return recordConfirmed(merged);
@@ -127,7 +135,7 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   if (action === 'EXEC') return withFacts(merged, { EXEC: occasion.operation });
   if (action !== 'CREATE') return withFacts(merged, { [action]: true });
   const { adopt: _taken, createBegun: _ended, ...created } = merged;
-  return withFacts(created, { CREATE: true });
+  return withFacts({ ...created, madeAt: occasion.madeAt }, { CREATE: true });
 }
 
 /** The observation is handled; services that ran before a reboot no longer run. */

@@ -74,6 +74,8 @@ export interface NodeState {
   readonly keyUid?: string;
   /** A previous run of the cluster created the machine, and CREATE has not adopted it yet. */
   readonly adopt?: true;
+  /** When CREATE made the machine, in ms since the epoch; absent if it found the machine, or may have. */
+  readonly madeAt?: number;
   /** CREATE of its machine was begun and has not succeeded: there may be a machine of its key. */
   readonly createBegun?: true;
   /** When a person confirmed, after that, that the provider has no such machine, in ms since the epoch by the server's clock. */

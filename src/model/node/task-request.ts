@@ -34,11 +34,10 @@ export interface TaskRequest {
    * the server's clock.
    */
   readonly absenceConfirmedAt?: number;
-  /**
-   * For DELETE of a machine that was never confirmed, and that no person named: when its operation was requested, in ms
-   * since the epoch. A workflow that was reset since does not know whether the machine was confirmed before.
-   */
-  readonly discardRequestedAt?: number;
+  /** For DELETE of a machine that was never confirmed, and that no user named. */
+  readonly discards?: true;
+  /** For DELETE: when CREATE made the machine, in ms since the epoch; absent if that may have been before a reset. */
+  readonly madeAt?: number;
   /** For DELETE by the sweep: the machine must have no owner at that moment. */
   readonly swept?: true;
   /** For CONFIRM: longest time that the machine may not answer, in ms. */
@@ -67,6 +66,8 @@ export interface TaskRequest {
 /** What a task's activity returns. */
 export interface TaskOutcome {
   readonly result?: JsonObject;
+  /** Of CREATE: the machine was there before, or may have been. */
+  readonly found?: true;
   /** Tails of the output, for people; the whole is in the log. */
   readonly stdout?: string;
   readonly stderr?: string;

@@ -49,7 +49,7 @@ export const operationSchema = exactly<Operation>()(
           'held: waits for a decision of a user. rejected: it could not be planned; nothing was done.',
         ),
       by: z.string().describe('Who requested it.'),
-      requestedAt: moment.describe('With a cause, when a user requested the operation before it.'),
+      requestedAt: moment,
       startedAt: moment.optional(),
       endedAt: moment.optional(),
       reason: z

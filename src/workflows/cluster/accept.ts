@@ -303,7 +303,7 @@ export function queueOperation(
   const id = String(counters.operation + 1);
   const operation: Operation = {
     ...newOperation(id, { intent, by, at }),
-    ...(cause === undefined ? {} : { cause, ...requestBefore(memory) }),
+    ...(cause === undefined ? {} : { cause }),
   };
   const queued = { operation, spec, ...(waits ? { waits } : {}) };
   change(memory, {
@@ -311,12 +311,6 @@ export function queueOperation(
     queue: first ? [queued, ...queue] : [...queue, queued],
   });
   return id;
-}
-
-/** An operation without a request of a user deletes no more than the last one that had one. */
-function requestBefore({ state: { operation, history } }: Memory): Partial<Pick<Operation, 'requestedAt'>> {
-  const before = operation ?? history[0];
-  return before === undefined ? {} : { requestedAt: before.requestedAt };
 }
 
 export function newOperation(

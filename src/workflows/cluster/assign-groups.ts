@@ -55,7 +55,7 @@ export function nextNodenum(memory: Memory): number {
 type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
 
 /** What is the same for all groups of one plan. */
-interface Assignment extends Pick<Work, 'operation' | 'requestedAt' | 'automatic'> {
+interface Assignment extends Pick<Work, 'operation' | 'automatic'> {
   readonly nodenums: Readonly<Record<string, number>>;
   readonly adopted: PreviousRun['adopted'];
   /** What the operation names for removal now. */

@@ -13,7 +13,7 @@ import { change } from '../entity.js';
  */
 export async function discardIncomplete(
   executor: Executor,
-  { operation, requestedAt, nodes }: Discard,
+  { operation, nodes }: Discard,
   isPreempted: () => boolean,
 ): Promise<void> {
   const { memory } = executor;
@@ -34,7 +34,6 @@ export async function discardIncomplete(
   executor.tasks({ total: halfMade.length });
   const work: Work = {
     operation,
-    requestedAt,
     placements: {},
     positions: {},
     doneBefore: 0,

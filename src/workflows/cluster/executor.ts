@@ -241,7 +241,7 @@ function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
       if (!isIgnored(progress, nodeId)) changeNode(memory, nodeId, change);
     },
     service: (name) => executor.service(name),
-    taskBase: () => ({ ...executor.taskBase(), requestedAt: work.requestedAt, automatic: work.automatic }),
+    taskBase: () => ({ ...executor.taskBase(), automatic: work.automatic === true }),
   };
 }
 

@@ -97,6 +97,19 @@ export function resumeGroups(memory: Memory): void {
     if (unread === true) instruct(memory, id, { do: 'open', gates: [], batchSlots: [] });
 }
 
+/**
+ * A group has carried out instructions that the cluster has not sent since a reset. What the cluster believes of it is out of
+ * date: it asks, and plans again when the work of the present plan has stopped.
+ */
+export function catchUp(memory: Memory, id: string): void {
+  const { work, unplanned } = memory.state;
+  changeGroup(memory, id, { unread: true });
+  if (work !== undefined && unplanned !== true) {
+    change(memory, { unplanned: true });
+    resumeGroups(memory);
+  } else instruct(memory, id, { do: 'open', gates: [], batchSlots: [] });
+}
+
 /** Why the cluster cannot say what its nodes are at present; undefined if it can. */
 export function unreadText({ state: { name, groups } }: Memory): string | undefined {
   return Object.values(groups).some(({ unread }) => unread === true)

@@ -193,12 +193,8 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       ...importsFor(memory.state, retired, imports),
     });
   }
-  const { id: operation = '0', requestedAt = '', cause } = memory.state.operation ?? {};
-  const origin = {
-    operation,
-    requestedAt: Date.parse(requestedAt),
-    ...(cause === undefined ? {} : { automatic: true as const }),
-  };
+  const { id: operation = '0', cause } = memory.state.operation ?? {};
+  const origin = { operation, ...(cause === undefined ? {} : { automatic: true as const }) };
   const removals = memory.state.planned === true ? [] : removalsOf(plan);
   change(memory, {
     planned: true,
@@ -251,12 +247,18 @@ async function executeWork(memory: Memory): Promise<OperationEnd> {
   const isFull = (): boolean => recorded().continueAsNewSuggested;
   const isSettled = (): boolean => run.quiet() && groupsQuiet(memory);
   // After the nodes, which may continue with a result of the same moment.
-  await conditionOf('operation', () => memory.halt !== undefined || isFull() || isSettled());
+  const isUnplanned = (): boolean => memory.state.unplanned === true;
+  await conditionOf('operation', () => memory.halt !== undefined || isFull() || isSettled() || isUnplanned());
   if (memory.halt !== undefined) return halt(memory, run);
   const unfinished = !isSettled();
   run.stop();
   await condition(() => run.over() || memory.halt !== undefined);
   if (memory.halt !== undefined) return halt(memory, run);
+  if (isUnplanned()) {
+    delete memory.run;
+    change(memory, { work: undefined, coordination: undefined });
+    return operate(memory);
+  }
   if (unfinished) {
     await condition(() => areSent(memory) || memory.halt !== undefined);
     return memory.halt === undefined ? 'continue' : halt(memory, run);

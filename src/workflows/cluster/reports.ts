@@ -3,7 +3,7 @@ import { isRepeated, lastTaken } from '../../model/cluster/numbered.js';
 import { touchPeers } from '../../model/node/peers.js';
 import { requestBatchSlot, clusterExecutor, releaseBatchSlotOf, nodeFailed } from './cluster-executor.js';
 import { ignore } from '../taken-messages.js';
-import { changeGroup } from './groups.js';
+import { catchUp, changeGroup } from './groups.js';
 import { reportSignal } from './messages.js';
 import { countTasks, noteAbandoned, type Memory } from './memory.js';
 import { change } from '../entity.js';
@@ -29,12 +29,14 @@ export function applyReport(memory: Memory, report: GroupReport): void {
           ),
         }),
   });
+  const isAhead = seen > known.sent;
   changeGroup(memory, group, {
     reported: lastTaken(report, known.reported),
     seen,
     quiet,
     over,
     peersVersion,
+    ...(isAhead ? { sent: seen } : {}),
     ...(summary === undefined || seen !== known.sent
       ? {}
       : { outputNodes: undefined, unread: undefined, ...summary }),
@@ -45,6 +47,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
   for (const { failure, group: specGroup, remaining } of report.failures)
     nodeFailed(memory, specGroup, failure, remaining);
   updateBatchSlots(memory, report.leaves, report.asks);
+  if (isAhead) catchUp(memory, group);
 }
 
 function takeCounts(memory: Memory, counts: GroupReport['counts']): void {

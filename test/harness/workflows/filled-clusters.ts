@@ -184,7 +184,6 @@ export function fullGroup(): object {
       kinds: [{ group: 'app', purpose: 'update', nodes: [], chain: steps, services: ['web'] }],
       placements: {},
       positions: {},
-      requestedAt: 0,
       doneBefore: 0,
     },
   });
