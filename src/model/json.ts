@@ -23,6 +23,21 @@ export function kindOfValue(value: unknown): string {
       : `a ${typeof value}`;
 }
 
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping (keys and values)',
+  record: 'a mapping (keys and values)',
+};
+
+/** What a value should be, by the name that zod gives its type. */
+export function nameOfType(type: string): string {
+  return typeNames[type] ?? type;
+}
+
 const forbiddenKeys: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 
 /** Whether a key would reach the prototype of an object that is copied or merged key by key. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { FieldFault } from '../model/field-fault.js';
-import { kindOfValue } from '../model/json.js';
+import { kindOfValue, nameOfType } from '../model/json.js';
 
 /**
  * Parses a part of the fields, or a file that they name.
@@ -26,7 +26,7 @@ function describeIssue(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined && issue.code !== 'invalid_key') return 'is missing';
   switch (issue.code) {
     case 'invalid_type':
-      return `should be ${typeNames[issue.expected] ?? issue.expected}, but is ${kindOfValue(issue.input)}`;
+      return `should be ${nameOfType(issue.expected)}, but is ${kindOfValue(issue.input)}`;
     case 'invalid_value':
       return `is not one of ${issue.values.map(String).join(', ')}`;
     case 'invalid_key':
@@ -47,16 +47,6 @@ function describeIssue(issue: z.core.$ZodRawIssue): string {
       return 'is not valid';
   }
 }
-
-const typeNames: Readonly<Record<string, string>> = {
-  string: 'text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a mapping',
-  record: 'a mapping',
-};
 
 function unitOf(origin: string): string {
   return origin === 'string' ? 'characters' : 'entries';

@@ -1,4 +1,5 @@
 import { withoutUserInfo } from '../model/endpoint.js';
+import { holdsPrivateKey } from '../model/node/strip-secrets.js';
 import { kindOfValue } from '../model/json.js';
 
 /** Keys and indexes from the top of a document to a place in it. */
@@ -106,7 +107,7 @@ export function formatPath(path: Path): string {
 export function quoteValue(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) return kindOfValue(value);
-  if (typeof value === 'string' && value.includes('PRIVATE KEY-----')) return '(a secret)';
+  if (typeof value === 'string' && holdsPrivateKey(value)) return '(a secret)';
   return shorten(plain(withoutUserInfo(JSON.stringify(value) ?? String(value))));
 }
 

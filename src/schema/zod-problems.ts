@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { kindOfValue } from '../model/json.js';
+import { kindOfValue, nameOfType } from '../model/json.js';
 import { errorAt, maxProblems, quoteValue, type Path, type Problem } from './problem.js';
 import { suggest } from './suggest.js';
 
@@ -70,7 +70,7 @@ function describeIssue(
     case 'invalid_type':
       // Text in place of a list or mapping may contain any of its members.
       return wrong(
-        `should be ${typeNames[issue.expected] ?? issue.expected}, but is ${containers.includes(issue.expected) ? kindOfValue(value) : text}`,
+        `should be ${nameOfType(issue.expected)}, but is ${containers.includes(issue.expected) ? kindOfValue(value) : text}`,
       );
     case 'invalid_value':
       return errorAt(
@@ -92,16 +92,6 @@ function describeIssue(
 }
 
 const containers: readonly string[] = ['array', 'object', 'record'];
-
-const typeNames: Readonly<Record<string, string>> = {
-  string: 'text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a mapping (keys and values)',
-  record: 'a mapping (keys and values)',
-};
 
 function amount(origin: string, value: unknown, text: string): string {
   if (Array.isArray(value)) return `has ${value.length} entries`;

@@ -159,7 +159,7 @@ async function obtainMachine(owner: Owner, chain: readonly Step[]): Promise<Chai
     } else {
       // The DELETE, and the CREATE that is done once more.
       owner.tasksAdded(owner.state().facts.CREATE === true ? 2 : 1);
-      const cleaned = await runStep(owner, { action: 'DELETE', discards: true });
+      const cleaned = await runStep(owner, { action: 'DELETE' });
       if (cleaned !== 'done') return cleaned;
     }
     await sleep(1_000 * launch);

@@ -7,7 +7,8 @@ import { serviceActionKeys, type Action } from '../model/action.js';
 import type { TaskRequest } from '../model/node/task-request.js';
 import { taskId } from '../model/names.js';
 import { usedConfig } from '../model/cluster/used-config.js';
-import type { Step } from '../model/plan/plan.js';
+import type { RemovalPolicy, Step } from '../model/plan/plan.js';
+import { isDiscard } from '../model/plan/removals.js';
 
 /** What the activity of a step is given. */
 export function requestFor(owner: CarriedNode, step: Step, run: number): TaskRequest {
@@ -16,16 +17,10 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
-  const { command, variables = {}, absenceConfirmedAt: _confirmed, automatic, ...rest } = base;
+  const { command, variables = {}, absenceConfirmedAt: _confirmed, ...rest } = base;
   const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   const used = spec === undefined ? undefined : usedVariables(spec.fields, variables);
-  const { CONFIRM: confirmed, toReplace } = node.facts;
-  const isDiscard =
-    action === 'DELETE' &&
-    automatic !== undefined &&
-    confirmed !== true &&
-    (step.discards === true || (automatic && toReplace !== true));
   const { peers, uses } = (service === undefined ? undefined : owner.service?.(service)) ?? {};
   return {
     ...rest,
@@ -47,7 +42,9 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
     ...(action === 'CREATE' || action === 'DELETE' ? earlierCreate(node, base.absenceConfirmedAt) : {}),
-    ...(isDiscard ? { discards: true, madeAt: node.madeAt } : {}),
+    ...(action === 'DELETE' && owner.removal !== undefined && isDiscard(node, owner.removal)
+      ? { discards: true, madeAt: node.madeAt }
+      : {}),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: {
       name: placement?.provider ?? '',
@@ -140,6 +137,8 @@ export interface CarriedNode {
   readonly launches?: number;
   /** Plugins as they were when the work was planned. */
   readonly plugins?: PluginPins;
+  /** What judges removals from nodes of clusters. */
+  readonly removal?: RemovalPolicy;
   service?(name: string): ServiceSpec | undefined;
   /** What every task carries. */
   taskBase(): TaskBase;
@@ -155,7 +154,4 @@ export interface TaskBase extends Pick<
   | 'command'
   | 'variables'
   | 'absenceConfirmedAt'
-> {
-  /** Whether Heddle started the operation; absent for nodes of pools, which have none. */
-  readonly automatic?: boolean;
-}
+> {}

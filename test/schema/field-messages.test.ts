@@ -88,7 +88,7 @@ describe('a message about a field', () => {
   });
 
   it.each<readonly [string, JsonObject, readonly string[]]>([
-    ['static', { machines: ['a'] }, ['machines[0]: should be a mapping, but is text']],
+    ['static', { machines: ['a'] }, ['machines[0]: should be a mapping (keys and values), but is text']],
     ['static', { machines: [{ name: 'a' }] }, ['machines[0].address: is missing']],
     [
       'static',

@@ -1,6 +1,6 @@
 import { withoutUserInfo } from '../../model/endpoint.js';
 import type { Json, JsonObject } from '../../model/json.js';
-import { isSecretName } from '../../model/node/strip-secrets.js';
+import { holdsPrivateKey, isSecretName } from '../../model/node/strip-secrets.js';
 import type { FieldDeclaration } from '../../schema/descriptor.js';
 import type { Path } from '../../schema/problem.js';
 import { readYaml } from '../../schema/yaml-source.js';
@@ -76,7 +76,7 @@ export function plainSecretWithin(
 
 /** A private key, or a text with an address that contains credentials. */
 function isSecretText(text: string): boolean {
-  return text.includes('PRIVATE KEY-----') || withoutUserInfo(text) !== text;
+  return holdsPrivateKey(text) || withoutUserInfo(text) !== text;
 }
 
 /** Whether the members of this name are secrets. `key` is a private key where logins are described. */

@@ -1,6 +1,6 @@
 import { withoutUserInfo } from '../../model/endpoint.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
-import { stripSecrets } from '../../model/node/strip-secrets.js';
+import { holdsPrivateKey, stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
 import { describeCondition, describeConstraints } from '../../schema/field-constraints.js';
 import { isSecretMember } from './field-text.js';
@@ -49,8 +49,7 @@ export function hideSecrets(
 }
 
 function hideWithin(field: FieldDeclaration, value: Json): Json {
-  if (typeof value === 'string')
-    return value.includes('PRIVATE KEY-----') ? '(secret)' : withoutUserInfo(value);
+  if (typeof value === 'string') return holdsPrivateKey(value) ? '(secret)' : withoutUserInfo(value);
   if (Array.isArray(value)) return value.map((item: Json) => hideWithin(field, item));
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(

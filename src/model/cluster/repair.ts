@@ -15,9 +15,16 @@ export function replacedDrifts(spec: Pick<ClusterSpec, 'repair' | 'lock'> | unde
   return entries.flatMap(([drift, policy]) => (policy === 'replace' ? [drift] : []));
 }
 
-/** What every workflow of the cluster knows of the spec when it removes something. */
-export function removalPolicy({ spec }: Pick<ClusterState, 'spec'>): Omit<RemovalPolicy, 'operation'> {
-  return { replaces: replacedDrifts(spec), ...(spec?.lock === true ? { locked: true } : {}) };
+/** What every workflow of the cluster knows when the operation under way removes something. */
+export function removalPolicy({
+  spec,
+  operation,
+}: Pick<ClusterState, 'spec' | 'operation'>): Omit<RemovalPolicy, 'operation'> {
+  return {
+    replaces: replacedDrifts(spec),
+    ...(spec?.lock === true ? { locked: true } : {}),
+    ...(operation?.cause === undefined ? {} : { automatic: true }),
+  };
 }
 
 /** Whether the running operation replaces a lost machine, as the spec's `repair` allows. */

@@ -23,8 +23,6 @@ export interface Work extends RemovalPolicy {
   readonly plugins?: PluginPins;
   /** When it is all done, the operation is planned once more: there is a second part. */
   readonly again?: true;
-  /** Heddle started the operation: no user named what it removes. */
-  readonly automatic?: true;
   /** Tasks that the operation had done when this was planned. */
   readonly doneBefore: number;
   /** Steps of its chain that each node has behind it; absent: none. */

@@ -25,3 +25,8 @@ function stripValue(key: string, value: Json): Json {
   const { key: login, ...rest } = key === 'ssh-auth' ? value : { ...value, key: undefined };
   return login === undefined ? stripSecrets(value) : { ...stripSecrets(rest), key: placeholder };
 }
+
+/** Whether a text contains a private key in PEM form. */
+export function holdsPrivateKey(text: string): boolean {
+  return text.includes('PRIVATE KEY-----');
+}

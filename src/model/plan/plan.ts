@@ -91,8 +91,6 @@ export interface Step {
   readonly repeats?: true;
   /** Timeout, in ms. Default: that of its action. */
   readonly withinMs?: number;
-  /** DELETE that no person asked for, of a machine that was never confirmed. */
-  readonly discards?: true;
   /** Wait after it, in ms, before it counts as done. */
   readonly settleMs?: number;
 }
@@ -144,4 +142,6 @@ export interface RemovalPolicy {
   readonly locked?: true;
   /** Drifts after which the repair policy replaces a machine. */
   readonly replaces?: readonly Drift[];
+  /** Heddle started the operation: no user named what its plan lists. */
+  readonly automatic?: true;
 }

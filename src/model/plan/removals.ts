@@ -12,7 +12,8 @@ import { listNames } from './selection.js';
  * Nothing is removed that was not named. The first plan of an operation names what it removes, and each node keeps
  * that for the time of the operation (`mayRemove`). A later plan may remove that, what a user marked for replacement,
  * what the repair policy replaces, and machines that were never confirmed. The planner refuses anything else, and so
- * does the workflow before a DELETE or REMOVE.
+ * does the workflow before a DELETE or REMOVE. What was never confirmed may have been in service before a reset of the
+ * workflow, which the task of DELETE asks for (docs/decisions/0049-after-a-reset.md).
  */
 
 /** All that a plan removes, now or later. */
@@ -99,6 +100,16 @@ function mayRemoveService(input: PlanningInput, facts: PlannedFacts, service: st
 /** A machine that was requested and never confirmed runs nothing yet. */
 function isUnconfirmed({ CONFIRM: confirmed }: Pick<PlannedFacts, 'CONFIRM'>): boolean {
   return confirmed !== true;
+}
+
+/** Whether DELETE would remove a machine that was never confirmed, and that no user named. */
+export function isDiscard(
+  { facts }: Pick<NodeState, 'facts'>,
+  { operation, automatic }: RemovalPolicy,
+): boolean {
+  const { mayRemove, toReplace } = facts;
+  const isListed = mayRemove?.operation === operation && mayRemove.machine === true;
+  return isUnconfirmed(facts) && toReplace !== true && (automatic === true || !isListed);
 }
 
 /** Why a task is refused that removes something from a node; undefined if it is not. */

@@ -55,7 +55,8 @@ export function nextNodenum(memory: Memory): number {
 type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
 
 /** What is the same for all groups of one plan. */
-interface Assignment extends Pick<Work, 'operation' | 'automatic'> {
+interface Assignment {
+  readonly operation: string;
   readonly nodenums: Readonly<Record<string, number>>;
   readonly adopted: PreviousRun['adopted'];
   /** What the operation names for removal now. */
@@ -66,13 +67,13 @@ function instructGroup(
   memory: Memory,
   plan: PlanWithPins,
   id: string,
-  { nodenums, adopted, removals, ...origin }: Assignment,
+  { operation, nodenums, adopted, removals }: Assignment,
 ): void {
   const members = memory.state.groups[id]?.members ?? {};
   const kinds = rowsWith(plan.kinds, (group, index) => isMember(members, group, index));
   const work: Work = {
     ...removalPolicy(memory.state),
-    ...origin,
+    operation,
     kinds,
     placements: Object.fromEntries(
       Object.entries(plan.placements).filter(([name]) => kinds.some(({ group }) => group === name)),

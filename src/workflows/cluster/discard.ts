@@ -44,7 +44,7 @@ export async function discardIncomplete(
         purpose: 'remove',
         nodes: [[index, index]],
         services: [],
-        chain: [{ action: 'DELETE', discards: true }],
+        chain: [{ action: 'DELETE' }],
       };
     }),
   };

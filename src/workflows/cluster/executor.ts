@@ -241,7 +241,8 @@ function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
       if (!isIgnored(progress, nodeId)) changeNode(memory, nodeId, change);
     },
     service: (name) => executor.service(name),
-    taskBase: () => ({ ...executor.taskBase(), automatic: work.automatic === true }),
+    removal: work,
+    taskBase: () => executor.taskBase(),
   };
 }
 

@@ -92,10 +92,14 @@ export function instructAll(memory: Memory, instruction: Instruction): void {
  * their reports is taken, which could let them go on.
  */
 export function resumeGroups(memory: Memory): void {
-  if (memory.state.unplanned === true) instructAll(memory, { do: 'halt', how: 'stop' });
+  if (memory.state.unplanned === true) instructAll(memory, stopWork);
   for (const [id, { unread }] of Object.entries(memory.state.groups))
-    if (unread === true) instruct(memory, id, { do: 'open', gates: [], batchSlots: [] });
+    if (unread === true) instruct(memory, id, askState);
 }
+
+const stopWork: Instruction = { do: 'halt', how: 'stop' };
+/** Opens nothing: a group reports what its nodes are when it has carried out instructions and no work is under way. */
+const askState: Instruction = { do: 'open', gates: [], batchSlots: [] };
 
 /**
  * A group has carried out instructions that the cluster has not sent since a reset. What the cluster believes of it is out of
@@ -103,11 +107,12 @@ export function resumeGroups(memory: Memory): void {
  */
 export function catchUp(memory: Memory, id: string): void {
   const { work, unplanned } = memory.state;
-  changeGroup(memory, id, { unread: true });
   if (work !== undefined && unplanned !== true) {
     change(memory, { unplanned: true });
-    resumeGroups(memory);
-  } else instruct(memory, id, { do: 'open', gates: [], batchSlots: [] });
+    instructAll(memory, stopWork);
+  }
+  changeGroup(memory, id, { unread: true });
+  instruct(memory, id, askState);
 }
 
 /** Why the cluster cannot say what its nodes are at present; undefined if it can. */

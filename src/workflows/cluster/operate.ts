@@ -193,8 +193,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       ...importsFor(memory.state, retired, imports),
     });
   }
-  const { id: operation = '0', cause } = memory.state.operation ?? {};
-  const origin = { operation, ...(cause === undefined ? {} : { automatic: true as const }) };
+  const { id: operation = '0' } = memory.state.operation ?? {};
   const removals = memory.state.planned === true ? [] : removalsOf(plan);
   change(memory, {
     planned: true,
@@ -207,7 +206,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       ...(widths === undefined ? {} : { widths }),
     },
   });
-  const inline = assignGroups(memory, plan, { ...origin, adopted, removals });
+  const inline = assignGroups(memory, plan, { operation, adopted, removals });
   const services = servicesOfGroups(plan);
   applyPlan(memory, {
     cluster: memory.state.name,
@@ -221,7 +220,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
   change(memory, {
     work: {
       ...removalPolicy(memory.state),
-      ...origin,
+      operation,
       kinds: inline,
       placements,
       positions: {},
@@ -255,8 +254,8 @@ async function executeWork(memory: Memory): Promise<OperationEnd> {
   await condition(() => run.over() || memory.halt !== undefined);
   if (memory.halt !== undefined) return halt(memory, run);
   if (isUnplanned()) {
-    delete memory.run;
-    change(memory, { work: undefined, coordination: undefined });
+    // Groups still carry out their part of the plan that is given up here.
+    endOwnWork(memory);
     return operate(memory);
   }
   if (unfinished) {
@@ -321,6 +320,11 @@ async function cancelRun(run: Run): Promise<void> {
 }
 
 function endWork(memory: Memory): void {
+  endOwnWork(memory);
+  change(memory, { unplanned: undefined });
+}
+
+function endOwnWork(memory: Memory): void {
   delete memory.run;
-  change(memory, { work: undefined, coordination: undefined, unplanned: undefined });
+  change(memory, { work: undefined, coordination: undefined });
 }

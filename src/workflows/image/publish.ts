@@ -4,7 +4,7 @@ import { mostWatchers } from '../../model/image/room.js';
 import type { ImageState, Published } from '../../model/image/state.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { imageUpdateSignal } from './messages.js';
-import { type ImageMemory } from './memory.js';
+import type { ImageMemory } from './memory.js';
 import { conditionOf } from '../inbox.js';
 import { change } from '../entity.js';
 

@@ -11,7 +11,7 @@ import { incarnation } from '../machine/run-step.js';
 import { runNode } from '../run-node.js';
 import type { CarriedNode } from '../task-request.js';
 
-import { type ImageMemory } from './memory.js';
+import type { ImageMemory } from './memory.js';
 import { change } from '../entity.js';
 
 export interface ChainOptions {

@@ -1,6 +1,6 @@
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import { change, now } from '../entity.js';
-import { type MachineMemory } from './memory.js';
+import type { MachineMemory } from './memory.js';
 import { can, runAction } from './run-step.js';
 
 /** Longest time for the disks of a machine, in ms. */

@@ -5,7 +5,7 @@ import { stableJson } from '../../model/node/payload.js';
 import { change, newMemory } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { toNotDone } from './failure.js';
-import { type MachineMemory } from './memory.js';
+import type { MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
 import { firstPayload, releaseMachine, task } from './three-tasks.js';
 

@@ -7,7 +7,7 @@ import type { MachineIntent } from '../../model/machine/state.js';
 import { machineWorkflowId } from '../../model/names.js';
 import { NotDone, toNotDone } from './failure.js';
 import { change, now } from '../entity.js';
-import { type MachineMemory } from './memory.js';
+import type { MachineMemory } from './memory.js';
 import { incarnation, runAction } from './run-step.js';
 
 /** Limit of one check, in ms; the next periodic check tries again. */

@@ -21,7 +21,7 @@ import {
   type NextStep,
 } from '../entity.js';
 import { askImage } from './ask-image.js';
-import { type MachineMemory } from './memory.js';
+import type { MachineMemory } from './memory.js';
 import {
   accessQuery,
   askImageUpdate,
