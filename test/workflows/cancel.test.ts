@@ -1,45 +1,29 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { openProxy, type ApiProxy } from '../../src/testing/proxy.js';
-import { type Stack, startStack } from '../harness/stack.js';
+import type { ApiProxy } from '../../src/testing/proxy.js';
+import type { Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { openLedger, type Ledger } from '../harness/workflows/ledger.js';
+import { startProxied } from '../harness/workflows/proxied.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 const patience = { everyMs: 100 } as const;
 /** Of several nodes only the first is in the workflow of the cluster. */
 const scale = { inlineNodes: 1, groupNodes: 4 };
 
-/** Provider `parts` reaches the machine service by a proxy; its machines have several parts. */
-async function startWithProxy(): Promise<{ readonly stack: Stack; readonly proxy: ApiProxy }> {
-  const accounts: Record<string, object> = {};
-  const stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    accounts,
-    config: { scale },
-  });
-  const proxy = await openProxy(stack.service.endpoint);
-  const apiKey = { secret: `file:${stack.service.apiKeyFile}` };
-  accounts['parts'] = { type: 'example', fields: { endpoint: proxy.endpoint, apiKey } };
-  return { stack, proxy };
-}
-
 describe('a cancelled operation', () => {
   let stack: Stack;
   let ledger: Ledger;
   let proxy: ApiProxy;
+  let stop: () => Promise<void>;
   beforeAll(async () => {
-    ({ stack, proxy } = await startWithProxy());
+    ({ stack, proxy, stop } = await startProxied({ scale }));
     ledger = openLedger(stack.folder);
     await stack.startWorker();
   });
-  afterAll(async () => {
-    await proxy.close();
-    await stack.stop();
-  });
+  afterAll(() => stop());
 
   /** Machines of group `app` never boot; the node of `web` is whole once its gate is open. */
   async function duds(
@@ -234,13 +218,11 @@ describe('a cancelled operation', () => {
 describe('an operation cancelled while its provider does not answer', () => {
   let stack: Stack;
   let proxy: ApiProxy;
+  let stop: () => Promise<void>;
   beforeAll(async () => {
-    ({ stack, proxy } = await startWithProxy());
+    ({ stack, proxy, stop } = await startProxied({ scale }));
   });
-  afterAll(async () => {
-    await proxy.close();
-    await stack.stop();
-  });
+  afterAll(() => stop());
 
   async function parts(): Promise<readonly unknown[]> {
     const kinds = ['machines', 'volumes', 'addresses'];

@@ -1,30 +1,18 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { openProxy, type ApiProxy } from '../../src/testing/proxy.js';
-import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
+import { startProxied, type Proxied } from '../harness/workflows/proxied.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
-let stack: Stack;
-let proxy: ApiProxy;
+let proxied: Proxied;
 beforeAll(async () => {
-  const accounts: Record<string, object> = {};
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    accounts,
-  });
-  proxy = await openProxy(stack.service.endpoint);
-  const apiKey = { secret: `file:${stack.service.apiKeyFile}` };
-  accounts['parts'] = { type: 'example', fields: { endpoint: proxy.endpoint, apiKey } };
-  await stack.startWorker();
+  proxied = await startProxied();
+  await proxied.stack.startWorker();
 });
-afterAll(async () => {
-  await proxy.close();
-  await stack.stop();
-});
+afterAll(() => proxied.stop());
 
 it('a machine that is being confirmed gets the time of the file that was applied last', async () => {
+  const { proxy, stack } = proxied;
   const { client, service } = stack;
   const name = 'patient';
   const spec = (confirmWithin: string): ClusterSpec =>

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { openProxy, type ApiProxy } from '../../src/testing/proxy.js';
-import { type Stack, startStack } from '../harness/stack.js';
+import type { ApiProxy } from '../../src/testing/proxy.js';
+import type { Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
+import { startProxied } from '../harness/workflows/proxied.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 /** The calls that make and remove the parts of a machine of provider `example`, in their order. */
@@ -19,22 +20,13 @@ describe('a machine of several parts', () => {
   let stack: Stack;
   let proxy: ApiProxy;
   let started = 0;
+  let stop: () => Promise<void>;
   beforeAll(async () => {
-    const accounts: Record<string, object> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-      config: { sweep: { every: '1h', minimumAge: '1ms', delete: true } },
-    });
-    proxy = await openProxy(stack.service.endpoint);
-    const apiKey = { secret: `file:${stack.service.apiKeyFile}` };
-    accounts['parts'] = { type: 'example', fields: { endpoint: proxy.endpoint, apiKey } };
+    ({ stack, proxy, stop } = await startProxied({
+      sweep: { every: '1h', minimumAge: '1ms', delete: true },
+    }));
   });
-  afterAll(async () => {
-    await proxy.close();
-    await stack.stop();
-  });
+  afterAll(() => stop());
 
   const startWorker = async (): ReturnType<Stack['startWorker']> => {
     started += 1;

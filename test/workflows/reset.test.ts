@@ -1,15 +1,16 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { temporal } from '@temporalio/proto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { openProxy, type ApiProxy } from '../../src/testing/proxy.js';
+import type { ApiProxy } from '../../src/testing/proxy.js';
 import { writeLagCloud } from '../harness/chaos/lag-cloud.js';
-import { type Stack, startStack } from '../harness/stack.js';
+import { reset } from '../harness/faults/resets.js';
+import type { Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
+import { startProxied } from '../harness/workflows/proxied.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 type WorkflowEvent = temporal.api.history.v1.IHistoryEvent;
@@ -21,25 +22,18 @@ const scale = { inlineNodes: 2, groupNodes: 4 };
 let folder: string;
 let stack: Stack;
 let proxy: ApiProxy;
+let stop: () => Promise<void>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'heddle-reset-'));
-  const accounts: Record<string, object> = {};
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    accounts,
-    config: { plugins: [await writeBlindCloud(folder)], scale },
-  });
+  const proxied = await startProxied({ plugins: [await writeBlindCloud(folder)], scale });
+  ({ stack, proxy, stop } = proxied);
   const { endpoint, apiKeyFile } = stack.service;
   const apiKey = { secret: `file:${apiKeyFile}` };
-  proxy = await openProxy(endpoint);
-  accounts['parts'] = { type: 'example', fields: { endpoint: proxy.endpoint, apiKey } };
-  accounts['hasty'] = { type: 'hasty', fields: { endpoint, apiKey } };
+  proxied.accounts['hasty'] = { type: 'hasty', fields: { endpoint, apiKey } };
   await stack.startWorker();
 });
 afterAll(async () => {
-  await proxy.close();
-  await stack.stop();
+  await stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -59,19 +53,6 @@ async function writeBlindCloud(at: string): Promise<string> {
   return plugins;
 }
 
-async function resetTo(name: string, eventId: WorkflowEvent['eventId']): Promise<void> {
-  const { client, namespace } = stack;
-  const workflowId = `cluster/${name}`;
-  const { runId } = await client.temporal.workflow.getHandle(workflowId).describe();
-  await client.temporal.workflowService.resetWorkflowExecution({
-    namespace,
-    workflowExecution: { workflowId, runId },
-    reason: 'test',
-    requestId: randomUUID(),
-    workflowTaskFinishEventId: eventId,
-  });
-}
-
 async function eventsOf(name: string): Promise<readonly WorkflowEvent[]> {
   const { events } = await stack.client.temporal.workflow.getHandle(`cluster/${name}`).fetchHistory();
   return events ?? [];
@@ -85,7 +66,8 @@ async function resetCreation(name: string, where: 'cluster' | 'group'): Promise<
       ? event.activityTaskScheduledEventAttributes?.activityType?.name === 'CREATE'
       : event.startChildWorkflowExecutionInitiatedEventAttributes,
   );
-  await resetTo(
+  await reset(
+    stack,
     name,
     events.slice(0, last).findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId,
   );
@@ -234,7 +216,7 @@ it.each([0, 1, 2])(
     const events = await eventsOf(name);
     const started = events.findLastIndex((event) => event.childWorkflowExecutionStartedEventAttributes);
     const completed = events.slice(started).filter((event) => event.workflowTaskCompletedEventAttributes);
-    await resetTo(name, completed[tasks]?.eventId);
+    await reset(stack, name, completed[tasks]?.eventId);
     const { operation } = await stack.client.waitFor(name, '1', patience);
     expect(operation.state).toBe('done');
     expect(operation.tasks.done).toBeLessThanOrEqual(operation.tasks.total);

@@ -20,7 +20,11 @@ export async function resetPoints({ client, namespace }: Harness, name: string):
 }
 
 /** Does what the Web UI's Reset does. */
-export async function reset({ client, namespace }: Harness, name: string, event: number): Promise<void> {
+export async function reset(
+  { client, namespace }: Pick<Harness, 'client' | 'namespace'>,
+  name: string,
+  event: number | Long | null | undefined,
+): Promise<void> {
   const { temporal } = client;
   const { runId } = await temporal.workflow.getHandle(`cluster/${name}`).describe();
   await temporal.workflowService.resetWorkflowExecution({
@@ -28,7 +32,7 @@ export async function reset({ client, namespace }: Harness, name: string, event:
     workflowExecution: { workflowId: `cluster/${name}`, runId },
     reason: 'test',
     requestId: randomUUID(),
-    workflowTaskFinishEventId: event as unknown as Long,
+    workflowTaskFinishEventId: event as Long,
   });
 }
 
