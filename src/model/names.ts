@@ -214,6 +214,24 @@ export function readMachineKey(
     : { clusterUid, nodeId, incarnation: Number(incarnation) };
 }
 
+/** @param id random: a UUID, or the id of a message */
+export function shortUid(id: string): string {
+  return id.replaceAll('-', '').slice(0, 12);
+}
+
+/** How tasks, nodes and logs name an operation. */
+export function operationKey({ id, uid }: { readonly id: string; readonly uid: string }): string {
+  return `${id}-${uid}`;
+}
+
+/**
+ * What tells an operation from all others. Its number does not: after a reset, the next operation gets a number that an
+ * operation of the cut-off run had, and a request that is delivered again may get another one than before.
+ */
+export function uidOfKey(operation: string): string {
+  return /^\d+-(.+)$/.exec(operation)?.[1] ?? operation;
+}
+
 export interface TaskName {
   readonly clusterUid: string;
   readonly nodeId: string;
@@ -225,7 +243,7 @@ export interface TaskName {
 
 /** `-` means no service. */
 export function taskId(name: TaskName): string {
-  return `${name.clusterUid}/${name.nodeId}#${name.incarnation}/${name.service ?? '-'}/${name.action}/${name.operation}`;
+  return `${name.clusterUid}/${name.nodeId}#${name.incarnation}/${name.service ?? '-'}/${name.action}/${uidOfKey(name.operation)}`;
 }
 
 /** One execution of a task's scripts; a retry of the attempt keeps it, a new run counts on. */

@@ -9,6 +9,7 @@ import {
   withTaken,
   type MessageRefusal,
 } from '../model/messages/taken.js';
+import { shortUid } from '../model/names.js';
 import { taskTime } from './recorded.js';
 import { schedule } from './schedule.js';
 
@@ -22,7 +23,7 @@ let began = 0;
 let start: string | undefined;
 /** The start may be a repeated one. */
 let isToFind = false;
-let handled: number | undefined;
+let handled: Seal | undefined;
 let addresses: readonly string[] = [];
 
 /** Why this run must not be started like this; undefined if it may. */
@@ -81,7 +82,7 @@ export function isSetBack(now: number): boolean {
 
 export function noteMessage(seal: Seal): void {
   taken = withTaken(taken, seal);
-  handled = seal.at;
+  handled = seal;
 }
 
 /**
@@ -90,7 +91,16 @@ export function noteMessage(seal: Seal): void {
  * this time.
  */
 export function sealedAt(): number | undefined {
-  return handled;
+  return handled?.at;
+}
+
+/**
+ * Names what a message asks for, also if the server delivers it again after a reset. For handlers, before they wait for
+ * anything.
+ */
+export function requestUid(): string {
+  const { id = '' } = handled ?? {};
+  return /^[\w-]{10,36}$/.test(id) ? shortUid(id) : shortUid(uuid4());
 }
 
 /** A client that lost the answer of a run gets it from the next ones. */

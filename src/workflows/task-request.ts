@@ -122,7 +122,7 @@ function keyOf(action: Action): keyof typeof serviceActionKeys {
 
 /** A node's state, which its workflow keeps, and what the tasks of its chain have in common. */
 export interface CarriedNode {
-  /** Id of the operation, part of the ids of its tasks. */
+  /** Key of the operation; its uid is part of the ids of its tasks. */
   readonly operation: string;
   state(): NodeState;
   change(change: (node: NodeState) => NodeState): void;

@@ -20,6 +20,7 @@ const now = Date.parse('2026-01-01T00:01:00Z');
 const at = '2026-01-01T00:00:30Z';
 const operation = (more: Partial<Operation> = {}): Operation => ({
   id: '2',
+  uid: 'abcdef012345',
   kind: 'apply',
   intent: { kind: 'apply' },
   what: 'apply',

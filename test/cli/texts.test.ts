@@ -71,6 +71,7 @@ describe('the progress view', () => {
   });
   const operation = {
     id: '3',
+    uid: 'abcdef012345',
     kind: 'apply',
     intent: { kind: 'apply' },
     what: 'apply',

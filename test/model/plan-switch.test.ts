@@ -186,6 +186,7 @@ describe('start, stop, restart, reconfigure', () => {
         ...cluster.state,
         operation: {
           id: '9',
+          uid: 'uid9',
           kind: 'replace',
           intent,
           what: '',

@@ -289,6 +289,7 @@ describe('a cluster whose plan was not carried', () => {
       planned: true,
       operation: {
         id: '1',
+        uid: 'uid1',
         kind: 'apply',
         intent: { kind: 'apply' },
         what: 'apply',

@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { anySignal } from '../../model/signals.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
-import { runId } from '../../model/names.js';
+import { runId, uidOfKey } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import type { Task, TaskResult } from '../../model/node/task.js';
 import type { Automator, SshAuth } from '../../plugins/contract.js';
@@ -160,7 +160,7 @@ export function fenceOf({ clusterUid, nodeId, operation }: TaskRequest): ShellOp
   return {
     node: `${clusterUid}/${nodeId}`,
     time: activityInfo().currentAttemptScheduledTimestampMs,
-    operation,
+    operation: uidOfKey(operation),
   };
 }
 

@@ -44,7 +44,7 @@ export async function readResults(
   const runs = await call(
     temporal,
     `results of ${cluster}`,
-    () => readTasks(temporal, cluster, { operation: operation.id, action: 'EXEC', since }),
+    () => readTasks(temporal, cluster, { operation: operation.uid, action: 'EXEC', since }),
     { waitMs: readMs },
   );
   const archive = openArchive(config);

@@ -29,17 +29,15 @@ export interface LostNode {
 
 /** Events of a cluster that wait for their delivery. */
 export interface ClusterEvents {
-  /** How many there were; numbers the next. */
-  readonly count: number;
   /** Oldest first. */
   readonly waiting: readonly ClusterEvent[];
-  /** The operation whose start was announced last. */
+  /** The uid of the operation whose start was announced last. */
   readonly started?: string;
   /** The lost nodes that were announced. */
   readonly lost: readonly string[];
 }
 
-export const noEvents: ClusterEvents = { count: 0, waiting: [], lost: [] };
+export const noEvents: ClusterEvents = { waiting: [], lost: [] };
 
 /** Without the command of an exec, and what it printed. */
 export function outcomeOf({ intent, ...operation }: Operation): OperationOutcome {

@@ -1,4 +1,5 @@
 import type { FailureRecord } from '../node/failure.js';
+import { operationKey } from '../names.js';
 import type { Intent } from '../plan/intent.js';
 
 /** What a user asks of a cluster. */
@@ -40,6 +41,8 @@ export type OperationState = (typeof operationStates)[number];
 export interface Operation {
   /** Counts from 1 in each cluster. */
   readonly id: string;
+  /** Part of the ids of its tasks. A request that is delivered again after a reset keeps it. */
+  readonly uid: string;
   readonly kind: OperationKind;
   readonly intent: Intent;
   /** The intent in words, for people; at most 200 characters. */
@@ -83,8 +86,8 @@ export interface Discard {
   readonly nodes?: readonly string[];
 }
 
-export function discardOf({ id, intent }: Operation): Discard {
-  return { operation: id, nodes: nodesBroughtUp(intent) };
+export function discardOf(operation: Operation): Discard {
+  return { operation: operationKey(operation), nodes: nodesBroughtUp(operation.intent) };
 }
 
 function nodesBroughtUp(intent: Intent): readonly string[] | undefined {

@@ -163,6 +163,8 @@ type PowerVerb = (typeof powerVerbs)[number];
 /** Something that was asked of a machine; one at a time. */
 export interface MachineOperation {
   readonly id: string;
+  /** As that of an operation of a cluster; absent where no other operation has the id. */
+  readonly uid?: string;
   readonly intent: MachineIntent;
   readonly by: string;
   /** Idempotency key: a repeated request with the same key gets this operation. */

@@ -28,7 +28,7 @@ export interface NodeFacts {
 }
 
 export interface MayRemove {
-  /** Id of the operation. */
+  /** Key of the operation. */
   readonly operation: string;
   /** The machine with its disk, and with it all services. */
   readonly machine?: true;

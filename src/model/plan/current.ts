@@ -102,7 +102,7 @@ export interface NodeRow {
   readonly group: string;
   readonly nodes: readonly Range[];
   readonly facts: RowFacts;
-  /** Id of the operation that `redone` and `executed` speak of. */
+  /** Key of the operation that `redone` and `executed` speak of. */
   readonly operation: string;
 }
 

@@ -136,7 +136,7 @@ export interface Removal {
 
 /** What a workflow must know of an operation to judge a removal. */
 export interface RemovalPolicy {
-  /** Id of the operation. */
+  /** Key of the operation. */
   readonly operation: string;
   /** The cluster's file forbids the loss of machines. */
   readonly locked?: true;

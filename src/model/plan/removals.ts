@@ -125,7 +125,7 @@ export function refuseRemoval(
     facts.toReplace === true ||
     (facts.seen !== undefined && replaces.includes(facts.seen));
   const what = action === 'DELETE' ? `the machine of ${id}` : `service ${service} of ${id}`;
-  const unnamed = `operation ${operation} did not list ${what} when it started, so it is not removed`;
+  const unnamed = `the operation did not list ${what} when it started, so it is not removed`;
   if (action === 'REMOVE')
     return isMachineNamed || named?.services.includes(service) === true ? undefined : unnamed;
   // A machine of a previous run may hold data, whatever is known of it.

@@ -83,6 +83,7 @@ const operationSchema = exactly<MachineOperation>()(
   z
     .object({
       id: z.string(),
+      uid: z.string().optional().describe('Part of the ids of its tasks.'),
       intent: opaque<MachineIntent>('The request as Heddle stores it; may change in any release.'),
       by: z.string(),
       key: z.string().optional(),

@@ -40,6 +40,7 @@ export const operationSchema = exactly<Operation>()(
   z
     .object({
       id: z.string().describe('Counts from 1 in each cluster.'),
+      uid: z.string().describe('Part of the ids of its tasks.'),
       kind: z.enum(operationKinds),
       intent: opaque<Intent>('The request as Heddle stores it; may change in any release.'),
       what: z.string().describe('The request, as text.'),

@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/workflow';
+import { ApplicationFailure, uuid4 } from '@temporalio/workflow';
 import { checkIntent, checkWidth } from '../../model/plan/check-intent.js';
 import type { Intent } from '../../model/plan/intent.js';
 import type {
@@ -10,6 +10,7 @@ import type {
   PlainRequest,
 } from '../../model/cluster/messages.js';
 import { bounds } from '../../model/bounds.js';
+import { operationKey, shortUid } from '../../model/names.js';
 import { firstWithin } from '../../model/carried.js';
 import { refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
@@ -18,7 +19,7 @@ import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { recordRetry } from '../../model/node/record.js';
 import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { change, now } from '../entity.js';
-import { sealedAt } from '../taken-messages.js';
+import { requestUid, sealedAt } from '../taken-messages.js';
 import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructAll, instructWorking } from './groups.js';
 import { changeNodes, changeOperation, dropNode, noteAbandoned, type Memory } from './memory.js';
@@ -58,7 +59,7 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
     queueOperation(memory, {
       intent,
       by: request.by,
-      at: sealedAt(),
+      ...requested(),
       spec: request.spec,
       waits: request.queue === true,
     }),
@@ -120,7 +121,7 @@ export function acceptOperate(memory: Memory, { intent, by, queue = false }: Ope
   if (intent.kind === 'replace' && operation?.state === 'held' && !queue)
     return replaceInHeld(memory, operation, intent.nodes);
   const spec = intent.kind === 'rollback' ? specBefore(memory.state) : undefined;
-  return reply(memory, queueOperation(memory, { intent, by, at: sealedAt(), waits: queue, spec }));
+  return reply(memory, queueOperation(memory, { intent, by, ...requested(), waits: queue, spec }));
 }
 
 /** A held operation keeps its place: its nodes get new machines, and it continues. */
@@ -128,7 +129,7 @@ function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly str
   changeNodes(memory, (node) =>
     nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
   );
-  instructAll(memory, { do: 'begin', operation: operation.id, fresh: false, toReplace: nodes, probe: false });
+  instructAll(memory, { do: 'begin', operation: operationKey(operation), fresh: false, toReplace: nodes, probe: false });
   return resumeHeld(memory, operation);
 }
 
@@ -149,7 +150,7 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
   if (operation?.state === 'running') memory.halt = { to: 'delete', by };
   // The holder of a node finds its machine gone.
   change(memory, { lease: undefined, queue: [] });
-  return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by, at: sealedAt() }));
+  return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by, ...requested() }));
 }
 
 export function refuseRetry(memory: Memory): string | undefined {
@@ -281,9 +282,16 @@ function planAgain(memory: Memory): void {
   if (work !== undefined) change(memory, { work: { ...work, again: true, doneBefore: -1 } });
 }
 
+/** Of a request that a handler has just taken. */
+function requested(): Pick<Queueing, 'uid' | 'at'> {
+  return { uid: requestUid(), at: sealedAt() };
+}
+
 export interface Queueing {
   readonly intent: Intent;
   readonly by: string;
+  /** Default: a new one. */
+  readonly uid?: string;
   /** When a client requested it, in ms since the epoch, also if the server delivers the request again after a reset. */
   readonly at?: number;
   readonly spec?: unknown;
@@ -297,12 +305,12 @@ export interface Queueing {
 
 export function queueOperation(
   memory: Memory,
-  { intent, by, at, spec, waits = false, first = false, cause }: Queueing,
+  { intent, by, uid, at, spec, waits = false, first = false, cause }: Queueing,
 ): string {
   const { counters, queue } = memory.state;
   const id = String(counters.operation + 1);
   const operation: Operation = {
-    ...newOperation(id, { intent, by, at }),
+    ...newOperation(id, { intent, by, uid, at }),
     ...(cause === undefined ? {} : { cause }),
   };
   const queued = { operation, spec, ...(waits ? { waits } : {}) };
@@ -315,10 +323,11 @@ export function queueOperation(
 
 export function newOperation(
   id: string,
-  { intent, by, at }: Pick<Queueing, 'intent' | 'by' | 'at'>,
+  { intent, by, uid = shortUid(uuid4()), at }: Pick<Queueing, 'intent' | 'by' | 'uid' | 'at'>,
 ): Operation {
   return {
     id,
+    uid,
     kind: intent.kind,
     intent,
     what: describeIntent(intent),

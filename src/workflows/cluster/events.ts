@@ -1,6 +1,8 @@
+import { uuid4 } from '@temporalio/workflow';
 import { noEvents, outcomeOf, type ClusterEvent, type ClusterEventType } from '../../model/cluster/event.js';
 import { withEvent, withLostNodes } from '../../model/cluster/add-event.js';
 import type { Operation, OperationState } from '../../model/cluster/operation.js';
+import { shortUid } from '../../model/names.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import { startDeliveries } from '../delivery.js';
 import { change, now } from '../entity.js';
@@ -27,14 +29,18 @@ export function noteOutcome(memory: Memory, operation: Operation): void {
 /** Announces the start of the operation under way, once. */
 export function noteStart(memory: Memory): void {
   const { operation, events = noEvents } = memory.state;
-  if (operation === undefined || events.started === operation.id) return;
+  if (operation === undefined || events.started === operation.uid) return;
   note(memory, 'operation.started', operation);
   if (memory.state.events !== undefined)
-    change(memory, { events: { ...memory.state.events, started: operation.id } });
+    change(memory, { events: { ...memory.state.events, started: operation.uid } });
 }
 
 function note(memory: Memory, type: ClusterEventType, operation: Operation): void {
-  change(memory, withEvent(memory.state, type, { operation: outcomeOf(operation) }, now()));
+  change(memory, withEvent(memory.state, type, { operation: outcomeOf(operation) }, occurrence()));
+}
+
+function occurrence(): { readonly id: string; readonly at: string } {
+  return { id: shortUid(uuid4()), at: now() };
 }
 
 /** Delivers events in their order, one at a time. */
@@ -43,7 +49,7 @@ export async function keepPublishing(memory: Memory): Promise<never> {
   for (;;) {
     await conditionOf('events', () => memory.changes !== seen);
     seen = memory.changes;
-    change(memory, withLostNodes(memory.state, now()));
+    change(memory, withLostNodes(memory.state, occurrence()));
     const [event] = memory.state.events?.waiting ?? [];
     if (event === undefined || memory.closing === true) continue;
     memory.publishing = true;

@@ -155,6 +155,8 @@ function holdOrRollBack(memory: Memory, operation: Operation): void {
   endOperation(memory, 'failed', operation);
   queueOperation(memory, {
     intent: { kind: 'rollback' },
+    // An operation rolls back once, also if it is requested again after a reset.
+    uid: `${operation.uid}-rollback`,
     by: `onFailure: rollback (operation ${operation.id} failed)`,
     spec: achieved,
     cause: 'failure',

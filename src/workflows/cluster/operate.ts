@@ -2,6 +2,7 @@ import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio
 import type { PackedPlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
 import { describeIntent, discardOf } from '../../model/cluster/operation.js';
+import { operationKey } from '../../model/names.js';
 import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import { cutText } from '../../model/carried.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
@@ -112,7 +113,7 @@ async function probeAllNodes(memory: Memory): Promise<void> {
   const toReplace = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
   instructAll(memory, {
     do: 'begin',
-    operation: operation.id,
+    operation: operationKey(operation),
     fresh,
     toReplace: fresh ? toReplace : [],
     probe,
@@ -193,7 +194,7 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
       ...importsFor(memory.state, retired, imports),
     });
   }
-  const { id: operation = '0' } = memory.state.operation ?? {};
+  const operation = memory.state.operation === undefined ? '0' : operationKey(memory.state.operation);
   const removals = memory.state.planned === true ? [] : removalsOf(plan);
   change(memory, {
     planned: true,

@@ -42,6 +42,11 @@ export function happen(
   change(memory, { state: next, why: why === undefined ? undefined : cutText(why, longestText) });
 }
 
+/** What the ids of its tasks have of the operation under way. */
+export function operationOfTasks({ state: { operation } }: MachineMemory): string {
+  return operation?.uid ?? operation?.id ?? '-';
+}
+
 export function changeOperation(memory: MachineMemory, part: Partial<MachineOperation>): void {
   const { operation } = memory.state;
   if (operation !== undefined) change(memory, { operation: { ...operation, ...part } });

@@ -9,7 +9,7 @@ import { mergePayload } from '../../model/node/payload.js';
 import { scheduleMachineTask } from '../schedule.js';
 import { change, now } from '../entity.js';
 import { toNotDone } from './failure.js';
-import { changeOperation, note, type MachineMemory } from './memory.js';
+import { changeOperation, note, operationOfTasks, type MachineMemory } from './memory.js';
 
 /** Of a machine that was never moved. */
 export const incarnation = 1;
@@ -52,14 +52,14 @@ export async function runAction(
         nodeId: name,
         incarnation: number,
         action,
-        operation: `${operation?.id ?? '-'}.${memory.tasks}`,
+        operation: `${operationOfTasks(memory)}.${memory.tasks}`,
       }),
       clusterId: owner ?? machineWorkflowId(name),
       clusterUid: uid,
       nodeId: name,
       incarnation: number,
       run: 1,
-      operation: `${operation?.id ?? '-'}.${memory.tasks}`,
+      operation: `${operationOfTasks(memory)}.${memory.tasks}`,
       config: payload,
       cluster: {},
       peersVersion: 0,

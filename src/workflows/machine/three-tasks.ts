@@ -11,7 +11,7 @@ import { readTaskFailure } from '../task-failure.js';
 import { beginCreate } from '../unsent-create.js';
 import { NotDone, toNotDone } from './failure.js';
 import { change, now } from '../entity.js';
-import { note, type MachineMemory } from './memory.js';
+import { note, operationOfTasks, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
 
 /**
@@ -48,25 +48,26 @@ export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' |
 }
 
 function scheduleOnce(
-  { state }: MachineMemory,
+  memory: MachineMemory,
   action: 'CREATE' | 'CONFIRM' | 'DELETE',
   withinMs: number | undefined,
 ): Promise<TaskOutcome> {
+  const { state } = memory;
   const { name, uid, owner, incarnation: own = incarnation, registration, account, payload } = state;
+  const operation = operationOfTasks(memory);
   if (account === undefined) throw new Error(`${name} has no account yet`);
   const { provider, fields } = registration;
   const { type, site, flavor, image } = account;
-  const id = state.operation?.id ?? '-';
   return scheduleTask(
     action,
     {
-      taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: own, action, operation: id }),
+      taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: own, action, operation }),
       clusterId: owner ?? machineWorkflowId(name),
       clusterUid: uid,
       nodeId: name,
       incarnation: own,
       run: 1,
-      operation: id,
+      operation,
       config: payload,
       cluster: {},
       peersVersion: 0,

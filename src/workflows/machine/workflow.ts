@@ -37,6 +37,7 @@ import { runOperation } from './operations.js';
 import { checkMachine } from './periodic-check.js';
 import { ownershipOf } from './ownership.js';
 import { refreshAccount } from './refresh-account.js';
+import { requestUid } from '../taken-messages.js';
 
 export type MachineInput =
   | { readonly registration: Registration; readonly uid: string; readonly by: string }
@@ -182,7 +183,16 @@ function accept(memory: MachineMemory, request: MachineRequest): MachineReply {
   const id = String(memory.state.operations + 1);
   change(memory, {
     operations: memory.state.operations + 1,
-    operation: { id, intent, by, state: 'running', startedAt: now(), notes: [], key },
+    operation: {
+      id,
+      uid: requestUid(),
+      intent,
+      by,
+      state: 'running',
+      startedAt: now(),
+      notes: [],
+      key,
+    },
   });
   return { operation: id };
 }

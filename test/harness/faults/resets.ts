@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Harness } from './harness.js';
 
 /** Ids of the events at which a workflow can be reset: each end of a workflow task. */
-export async function resetPoints({ client, namespace }: Harness, name: string): Promise<readonly number[]> {
+export async function resetPoints(
+  { client, namespace }: Pick<Harness, 'client' | 'namespace'>,
+  name: string,
+): Promise<readonly number[]> {
   const points: number[] = [];
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const page = await client.temporal.workflowService.getWorkflowExecutionHistory({

@@ -1,5 +1,6 @@
 import type { Intent } from '../../../src/model/plan/intent.js';
-import { hostname, nodeId } from '../../../src/model/names.js';
+import type { Operation } from '../../../src/model/cluster/operation.js';
+import { hostname, nodeId, operationKey } from '../../../src/model/names.js';
 import type { NodeState } from '../../../src/model/node/state.js';
 import { noPeers, touchPeers } from '../../../src/model/node/peers.js';
 import { planOperation } from '../../../src/model/plan/plan-operation.js';
@@ -79,6 +80,7 @@ export class TestCluster {
       counters: { ...this.state.counters, operation },
       operation: {
         id,
+        uid: `uid${id}`,
         kind: intent.kind,
         intent,
         what: '',
@@ -205,7 +207,7 @@ export class TestCluster {
     for (const removal of removals)
       for (const index of indexesOf(removal.nodes))
         this.#change(nodeId(removal.group, index), (node) =>
-          recordRemoval(node, operation?.id ?? '', removal),
+          recordRemoval(node, keyOf(operation), removal),
         );
     const { target: _target, ...state } = this.state;
     this.state = { ...state, planned: true };
@@ -214,7 +216,7 @@ export class TestCluster {
   #refusalOf(id: string, step: Step): string | undefined {
     const { operation, nodes } = this.state;
     const node = nodes[id];
-    const policy = { operation: operation?.id ?? '', ...removalPolicy(this.state) };
+    const policy = { operation: keyOf(operation), ...removalPolicy(this.state) };
     return node === undefined ? undefined : refuseRemoval(node, step, policy);
   }
 
@@ -227,7 +229,7 @@ export class TestCluster {
     const { nodes, operation } = this.state;
     const others = Object.values(nodes).filter(({ nodeId: id }) => inGroups(id));
     const inline = Object.entries(nodes).filter(([, node]) => !others.includes(node));
-    const rows = rowsOf(others, operation?.id ?? '');
+    const rows = rowsOf(others, keyOf(operation));
     return { ...this.state, nodes: Object.fromEntries(inline), groups: { 1: { ...newGroup, rows } } };
   }
 
@@ -277,7 +279,7 @@ export class TestCluster {
       this.#change(id, (node) => recordMachine(node, planned, incarnation));
     }
     const before = this.state.nodes[id]?.facts;
-    const occasion = { operation: this.state.operation?.id ?? '', peers: this.state.peers.version };
+    const occasion = { operation: keyOf(this.state.operation), peers: this.state.peers.version };
     this.#change(id, (node) => recordDone(node, step, {}, occasion));
     // A machine that only came up again kept its address.
     if (step.action === 'CONFIRM' && before?.seen !== 'rebooted')
@@ -308,4 +310,8 @@ export class TestCluster {
     if (node === undefined) throw new Error(`there is no node ${id}`);
     this.state = { ...this.state, nodes: { ...this.state.nodes, [id]: change(node) } };
   }
+}
+
+function keyOf(operation: Operation | undefined): string {
+  return operation === undefined ? '' : operationKey(operation);
 }

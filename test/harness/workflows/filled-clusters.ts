@@ -52,6 +52,7 @@ function fullNodes(count: number, bound: number): Record<string, NodeState> {
 function fullOperation(number: number): Operation {
   return {
     id: `${number}`,
+    uid: pad(12, number),
     kind: 'exec',
     intent: { kind: 'exec', command: pad(20_000, number) },
     what: pad(200, number),

@@ -22,7 +22,7 @@ export interface LogFilter {
 }
 
 const namePattern =
-  /^(?<operation>[^.]+)\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
+  /^(?<operation>\d+(?=-)|[^.]+)[^.]*\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
 
 /** The logs of a day that pass the filter. */
 export async function findLogs(
@@ -31,7 +31,7 @@ export async function findLogs(
   day: string,
 ): Promise<readonly LogSource[]> {
   if (node !== undefined && !isPart(node)) return [];
-  const file = operation === undefined ? undefined : `${operation}.`;
+  const file = operation === undefined ? undefined : `${operation}`;
   const found = await archive.find({ clusterUid, day, nodeId: node, file });
   return found
     .flatMap(sourceOf)

@@ -73,12 +73,12 @@ export async function followOperation(session: Session, request: FollowRequest):
 
 function openView(
   { output, temporal }: Session,
-  { name, operation, since, fleeting = false }: FollowRequest,
+  { name, since, fleeting = false }: FollowRequest,
 ): ProgressView {
   if (output.json) return silent;
   if (output.live) return openLiveView(output, process.stdout, { fleeting });
   if (fleeting) return openNotes(output);
-  return openLineView(output, { temporal, cluster: name, operation, since });
+  return openLineView(output, { temporal, cluster: name, since });
 }
 
 /** Shows only warnings, on standard error. */

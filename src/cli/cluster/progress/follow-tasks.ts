@@ -7,7 +7,7 @@ import { workflowsOf } from '../task/history-events.js';
 import { createTaskReader, type TaskRun } from '../task/task-events.js';
 
 export interface FollowOptions {
-  /** Tasks of this operation alone. */
+  /** Tasks of the operation with this uid alone. */
   readonly operation: string;
   /** Leaves out what ended before this moment (milliseconds since the epoch). */
   readonly since: number;

@@ -15,7 +15,6 @@ const quietMs = 30_000;
 export interface LineViewOptions {
   readonly temporal: Client;
   readonly cluster: string;
-  readonly operation: string;
   /** Milliseconds since the epoch; tasks that ended earlier are not shown. */
   readonly since: number;
 }
@@ -23,7 +22,7 @@ export interface LineViewOptions {
 /** Progress without a terminal: a line for each task that ends. */
 export function openLineView(
   output: Output,
-  { temporal, cluster, operation, since }: LineViewOptions,
+  { temporal, cluster, since }: LineViewOptions,
 ): ProgressView {
   const stop = new AbortController();
   let spokeAt = Date.now();
@@ -32,7 +31,7 @@ export function openLineView(
     spokeAt = Date.now();
     output.line(`${formatClock(new Date(at))} ${text}`);
   };
-  const follow = (): Promise<void> =>
+  const follow = (operation: string): Promise<void> =>
     followTasks(temporal, cluster, {
       operation,
       since,
@@ -44,7 +43,7 @@ export function openLineView(
   return {
     show(status, shown) {
       // Following reads whole histories, which takes a second for 1,000 nodes.
-      if (shown.tasks.total > 0) following ??= follow();
+      if (shown.tasks.total > 0) following ??= follow(shown.uid);
       if (Date.now() - spokeAt > quietMs) say(Date.now(), describeQuiet(status, shown));
     },
     warn(text) {

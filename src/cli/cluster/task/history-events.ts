@@ -13,7 +13,7 @@ export interface WorkflowRun {
   readonly events: readonly HistoryEvent[];
 }
 
-/** The last run of each task of one action that one operation scheduled. */
+/** The last run of each task of one action that one operation scheduled, by its uid. */
 export async function readTasks(
   client: Client,
   cluster: string,

@@ -1,0 +1,169 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { findOperation } from '../../src/client/wait.js';
+import type { Operation } from '../../src/model/cluster/operation.js';
+import { endedStates } from '../../src/model/cluster/operation.js';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
+import { reset, resetPoints } from '../harness/faults/resets.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { type Receiver, startReceiver } from '../harness/webhook-receiver.js';
+import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+
+const secret = `whsec_${Buffer.from('a secret of thirty-two bytes, ok').toString('base64')}`;
+
+let folder: string;
+let ledger: Ledger;
+let receiver: Receiver;
+let stack: Stack;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'heddle-reset-operations-'));
+  ledger = openLedger(folder);
+  receiver = await startReceiver(secret);
+  const file = join(folder, 'secret');
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
+  stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    config: {
+      // Of four nodes, two are in a group.
+      scale: { inlineNodes: 2, groupNodes: 4 },
+      webhooks: { ops: { url: receiver.url, secret: { secret: `file:${file}` } } },
+    },
+  });
+  await stack.startWorker();
+});
+afterAll(async () => {
+  await stack.stop();
+  await receiver.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The operation once it has ended or is held. */
+async function settled(name: string, id: string): Promise<Operation> {
+  return until(`operation ${id} of ${name} settles`, async () => {
+    const found = findOperation(await stack.client.status(name), id);
+    return found !== undefined && ['held', ...endedStates].includes(found.state) ? found : undefined;
+  });
+}
+
+/** Every workflow task of what was done before has ended. */
+async function atRest(name: string): Promise<void> {
+  await until(`${name} is at rest`, async () => {
+    const { raw } = await stack.client.temporal.workflow.getHandle(`cluster/${name}`).describe();
+    return raw.pendingWorkflowTask === null || raw.pendingWorkflowTask === undefined;
+  });
+}
+
+async function apply(spec: ClusterSpec): Promise<Operation> {
+  const { operation } = await stack.client.apply(spec);
+  return settled(spec.name, operation);
+}
+
+const specOf = (name: string, body?: string): ClusterSpec =>
+  closed({
+    name,
+    nodes: { app: nodes(4, ['app']) },
+    services: {
+      app: {
+        actions: {
+          configure: ledger.script(),
+          start: ledger.script(body === undefined ? {} : { body }),
+          stop: ledger.script(),
+        },
+      },
+    },
+  });
+
+const requests = {
+  'a command': (name: string, text: string) =>
+    stack.client.operate(name, { kind: 'exec', command: `echo ${text} >>${join(folder, name)}` }),
+  'a changed script': (name: string, text: string) =>
+    stack.client.apply(specOf(name, `echo ${text} >>${join(folder, name)}`)),
+  'a restart': (name: string) => stack.client.operate(name, { kind: 'restart', services: ['app'] }),
+};
+
+async function linesOf(name: string): Promise<readonly string[]> {
+  const own = await readFile(join(folder, name), 'utf8').catch(() => '');
+  return [...own.split('\n').filter((line) => line !== ''), ...(await ledger.lines(`${name} `))].toSorted();
+}
+
+// Promise: scripts-run-once
+describe.each(Object.entries(requests))('after a reset, %s', (what, request) => {
+  const word = what.split(' ').at(-1);
+
+  it('that is delivered once more runs no script again, and the next one runs its own', async () => {
+    const name = `again-${word}`;
+    expect((await apply(specOf(name))).state).toBe('done');
+    await atRest(name);
+    const point = (await resetPoints(stack, name)).at(-1);
+    const { operation: first } = await request(name, 'first');
+    expect(await settled(name, first)).toMatchObject({ id: '2', state: 'done' });
+    const before = await linesOf(name);
+    await reset(stack, name, point);
+    expect(await settled(name, first)).toMatchObject({ id: '2', state: 'done' });
+    expect(await linesOf(name)).toEqual(before);
+    const { operation: second } = await request(name, 'second');
+    expect(await settled(name, second)).toMatchObject({ id: '3', state: 'done' });
+    expect((await linesOf(name)).length - before.length).toBeGreaterThanOrEqual(4);
+  });
+
+  it('runs although it has the number of an operation of the cut-off run', async () => {
+    const name = `number-${word}`;
+    const { operation } = await stack.client.apply(specOf(name));
+    await ledger.written(`${name} app-1 app CONFIGURE begin`);
+    const point = (await resetPoints(stack, name)).at(-1);
+    expect(await settled(name, operation)).toMatchObject({ state: 'done' });
+    const { operation: first } = await request(name, 'first');
+    expect(await settled(name, first)).toMatchObject({ id: '2', state: 'done' });
+    const before = await linesOf(name);
+    // The request comes once more while the first operation runs, and is refused.
+    await reset(stack, name, point);
+    expect(await settled(name, operation)).toMatchObject({ state: 'done' });
+    expect(await linesOf(name)).toEqual(before);
+    const { operation: second } = await request(name, 'second');
+    expect(await settled(name, second)).toMatchObject({ id: '2', state: 'done' });
+    expect((await linesOf(name)).length - before.length).toBeGreaterThanOrEqual(4);
+    const ended = receiver.received.filter(
+      ({ type, data }) => type === 'operation.done' && data['cluster'] === name,
+    );
+    expect(new Set(ended.map(({ id }) => id)).size).toBe(4);
+  });
+});
+
+// Promise: scripts-run-once
+it('a queued command runs once, although Heddle started an operation before it', async () => {
+  const name = 'shifted';
+  const file = join(folder, name);
+  const scriptOf = (start: string): ClusterSpec =>
+    closed({
+      name,
+      onFailure: 'rollback',
+      nodes: { app: nodes(1, ['app']) },
+      services: { app: { actions: { start: { type: 'shell', fields: { script: start } } } } },
+    });
+  expect((await apply(scriptOf('true'))).state).toBe('done');
+  await atRest(name);
+  const points = (await resetPoints(stack, name)).length;
+  await stack.client.apply(scriptOf('exit 3'), { queue: true });
+  expect(await settled(name, '3')).toMatchObject({ kind: 'rollback', state: 'done' });
+  const exec = { kind: 'exec', command: `echo ran >>${file}` } as const;
+  const { operation } = await stack.client.operate(name, exec, { queue: true });
+  expect(await settled(name, operation)).toMatchObject({ id: '4', state: 'done' });
+  await reset(stack, name, (await resetPoints(stack, name))[points]);
+  await until('all have ended again', async () => {
+    const { operation: current, queued, history } = await stack.client.status(name);
+    return current === undefined && queued.length === 0 && history.length === 4;
+  });
+  const { history } = await stack.client.status(name);
+  expect(history.map(({ kind, state }) => `${kind} ${state}`).toSorted()).toEqual([
+    'apply done',
+    'apply failed',
+    'exec done',
+    'rollback done',
+  ]);
+  expect(await readFile(file, 'utf8')).toBe('ran\n');
+});
