@@ -239,11 +239,12 @@ export interface TaskName {
   readonly service?: string | undefined;
   readonly action: AnyAction;
   readonly operation: string;
+  readonly begun?: number | undefined;
 }
 
-/** `-` means no service. */
+/** `-` means no service. Behind the operation's uid, `_` and how many operations a group had begun. */
 export function taskId(name: TaskName): string {
-  return `${name.clusterUid}/${name.nodeId}#${name.incarnation}/${name.service ?? '-'}/${name.action}/${uidOfKey(name.operation)}`;
+  return `${name.clusterUid}/${name.nodeId}#${name.incarnation}/${name.service ?? '-'}/${name.action}/${uidOfKey(name.operation)}${name.begun === undefined ? '' : `_${name.begun}`}`;
 }
 
 /** One execution of a task's scripts; a retry of the attempt keeps it, a new run counts on. */

@@ -100,7 +100,7 @@ export function sealedAt(): number | undefined {
  */
 export function requestUid(): string {
   const { id = '' } = handled ?? {};
-  return /^[\w-]{10,36}$/.test(id) ? shortUid(id) : shortUid(uuid4());
+  return /^[a-z0-9-]{10,36}$/i.test(id) ? shortUid(id) : shortUid(uuid4());
 }
 
 /** A client that lost the answer of a run gets it from the next ones. */

@@ -37,6 +37,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
       service,
       action,
       operation: owner.operation,
+      begun: owner.begun,
     }),
     config: { ...node.payload, services: node.services },
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
@@ -124,6 +125,8 @@ function keyOf(action: Action): keyof typeof serviceActionKeys {
 export interface CarriedNode {
   /** Key of the operation; its uid is part of the ids of its tasks. */
   readonly operation: string;
+  /** Tells its tasks from those of the same operation that a group began before. */
+  readonly begun?: number | undefined;
   state(): NodeState;
   change(change: (node: NodeState) => NodeState): void;
   /** Steps of the chain that are done. Default: none. */

@@ -36,10 +36,7 @@ export function withEvent(
     timestamp: at,
     data: { cluster: name, clusterUid: uid, ...data },
   };
-  return {
-    ...state,
-    events: { ...events, waiting: [...events.waiting, event].slice(-waitingAtMost) },
-  };
+  return { ...state, events: { ...events, waiting: [...events.waiting, event].slice(-waitingAtMost) } };
 }
 
 function hasReceivers({ parent, webhooks }: Pick<ClusterState, 'parent' | 'webhooks'>): boolean {

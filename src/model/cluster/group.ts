@@ -95,6 +95,8 @@ export interface GroupState extends NodesState, GroupStart {
   readonly incarnation: number;
   /** The operation of its last instruction. */
   readonly operation: string;
+  /** How many operations it has begun. */
+  readonly begun: number;
   /** The last instructions that arrived. */
   readonly received?: LastTaken;
   /** Number of the last instructions that were carried out. */

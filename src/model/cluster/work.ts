@@ -25,6 +25,11 @@ export interface Work extends RemovalPolicy {
   readonly again?: true;
   /** Tasks that the operation had done when this was planned. */
   readonly doneBefore: number;
+  /**
+   * How many operations the group had begun with this one. After a reset of its cluster, a group may begin an operation again
+   * after later ones: what that repeats must run, because the nodes have changed since.
+   */
+  readonly begun?: number;
   /** Steps of its chain that each node has behind it; absent: none. */
   readonly positions: Readonly<Record<string, number>>;
 }

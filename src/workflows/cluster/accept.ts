@@ -129,7 +129,13 @@ function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly str
   changeNodes(memory, (node) =>
     nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
   );
-  instructAll(memory, { do: 'begin', operation: operationKey(operation), fresh: false, toReplace: nodes, probe: false });
+  instructAll(memory, {
+    do: 'begin',
+    operation: operationKey(operation),
+    fresh: false,
+    toReplace: nodes,
+    probe: false,
+  });
   return resumeHeld(memory, operation);
 }
 

@@ -229,6 +229,7 @@ function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
   let last = memory.state.nodes[nodeId];
   return {
     operation: work.operation,
+    begun: work.begun,
     position: positionOf(executor, chain),
     placements: work.placements[kind.group] ?? [],
     plugins: work.plugins,

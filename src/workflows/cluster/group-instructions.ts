@@ -6,7 +6,8 @@ import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
 import { applyPlan } from './apply-plan.js';
-import { unpackWork } from '../../model/cluster/work.js';
+import { unpackWork, type Work } from '../../model/cluster/work.js';
+import { uidOfKey } from '../../model/names.js';
 import { condition } from '../inbox.js';
 import { change } from '../entity.js';
 
@@ -50,7 +51,8 @@ async function beginOperation(
   { operation, fresh, toReplace, probe, retriedAt, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
   delete memory.run;
-  change(memory, { operation });
+  const isSame = uidOfKey(operation) === uidOfKey(memory.state.operation);
+  change(memory, { operation, begun: memory.state.begun + (isSame ? 0 : 1) });
   if (fresh) {
     for (const { nodeId, excluded } of Object.values(memory.state.nodes))
       if (excluded === true) showAgain(memory, nodeId);
@@ -106,7 +108,7 @@ function work(memory: GroupMemory, instruction: InstructionTo<'work'>): void {
     references,
     limits,
   } = instruction;
-  const given = unpackWork(packed);
+  const given: Work = { ...unpackWork(packed), begun: memory.state.begun };
   const before = memory.state.peers.version;
   change(memory, {
     services,

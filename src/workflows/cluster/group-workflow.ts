@@ -114,6 +114,7 @@ function openState(input: GroupInput): GroupState {
     peers: noPeers,
     incarnation: 0,
     operation: '0',
+    begun: 0,
     seen: 0,
     reports: 0,
     peersVersion: 0,

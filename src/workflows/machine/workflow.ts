@@ -183,16 +183,7 @@ function accept(memory: MachineMemory, request: MachineRequest): MachineReply {
   const id = String(memory.state.operations + 1);
   change(memory, {
     operations: memory.state.operations + 1,
-    operation: {
-      id,
-      uid: requestUid(),
-      intent,
-      by,
-      state: 'running',
-      startedAt: now(),
-      notes: [],
-      key,
-    },
+    operation: { id, uid: requestUid(), intent, by, state: 'running', startedAt: now(), notes: [], key },
   });
   return { operation: id };
 }

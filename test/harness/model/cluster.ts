@@ -206,9 +206,7 @@ export class TestCluster {
       for (const index of indexesOf(kind.nodes)) this.#take(kind, nodeId(kind.group, index));
     for (const removal of removals)
       for (const index of indexesOf(removal.nodes))
-        this.#change(nodeId(removal.group, index), (node) =>
-          recordRemoval(node, keyOf(operation), removal),
-        );
+        this.#change(nodeId(removal.group, index), (node) => recordRemoval(node, keyOf(operation), removal));
     const { target: _target, ...state } = this.state;
     this.state = { ...state, planned: true };
   }

@@ -162,6 +162,7 @@ export function fullGroup(): object {
     peers: noPeers,
     incarnation: 100,
     operation: '7',
+    begun: 7,
     received: [1_000_000, 1_800_000_000_000],
     seen: 3,
     reports: 1_000_000,

@@ -20,10 +20,7 @@ export interface LineViewOptions {
 }
 
 /** Progress without a terminal: a line for each task that ends. */
-export function openLineView(
-  output: Output,
-  { temporal, cluster, since }: LineViewOptions,
-): ProgressView {
+export function openLineView(output: Output, { temporal, cluster, since }: LineViewOptions): ProgressView {
   const stop = new AbortController();
   let spokeAt = Date.now();
   let warned: string | undefined;

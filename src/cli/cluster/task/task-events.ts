@@ -76,7 +76,7 @@ export function createTaskReader(): TaskReader {
 }
 
 const taskIdPattern =
-  /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z_]+)\/(?<operation>[^/]+)$/;
+  /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z_]+)\/(?<operation>[^/_]+)(?:_\d+)?$/;
 
 /** The parts of a task's id; undefined for activities that are not tasks, such as PLAN. */
 export function readTaskId(
