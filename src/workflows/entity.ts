@@ -28,7 +28,7 @@ import {
   takesMessages,
 } from './inbox.js';
 import { leaveMark, reachTime, recorded, taskTime } from './recorded.js';
-import { requireNewStart } from './taken-messages.js';
+import { ofMessage, requireNewStart } from './taken-messages.js';
 
 /** What the base keeps about an entity during one run. An entity's own memory extends it. */
 export interface EntityMemory {
@@ -308,14 +308,16 @@ export function update<Result, Args extends unknown[]>(
       if (!isBehindEarlierTasks()) refuseThese(...args);
     };
     const accept = (...args: Args): Promise<Result> =>
-      enqueue(() => {
-        memory.updates += 1;
-        noteChange(memory);
-        // What arrived with the update may have changed what the validator saw.
-        refuseThese(...args);
-        const result = handle(...args);
-        return result instanceof Promise ? result.finally(() => noteChange(memory)) : result;
-      });
+      enqueue(
+        ofMessage(() => {
+          memory.updates += 1;
+          noteChange(memory);
+          // What arrived with the update may have changed what the validator saw.
+          refuseThese(...args);
+          const result = handle(...args);
+          return result instanceof Promise ? result.finally(() => noteChange(memory)) : result;
+        }),
+      );
     setHandler(definition, accept as never, { validator: validator as never, description });
   };
 }
@@ -327,11 +329,13 @@ export function signal<Args extends unknown[]>(
 ): Message {
   return (memory) => {
     const accept = (...args: Args): Promise<void> =>
-      enqueue(() => {
-        leaveMark();
-        noteChange(memory);
-        handle(...args);
-      });
+      enqueue(
+        ofMessage(() => {
+          leaveMark();
+          noteChange(memory);
+          handle(...args);
+        }),
+      );
     setHandler(definition, accept as never, { description });
   };
 }

@@ -103,6 +103,15 @@ export function requestUid(): string {
   return /^[a-z0-9-]{10,36}$/i.test(id) ? shortUid(id) : shortUid(uuid4());
 }
 
+/** The work of the message that came last, for when its turn has come: others may have come since. */
+export function ofMessage<Result>(work: () => Result): () => Result {
+  const seal = handled;
+  return () => {
+    handled = seal;
+    return work();
+  };
+}
+
 /** A client that lost the answer of a run gets it from the next ones. */
 export function noteAnswer(seal: Seal, answer: unknown): void {
   taken = withAnswer(taken, seal, answer);

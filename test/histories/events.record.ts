@@ -27,12 +27,13 @@ it('records clusters and reservations with webhooks, a delivery, and a cluster w
         nodes: { app: nodes(1, ['app']) },
         services: { app: { actions: { install: { type: 'shell', fields: { script: 'exit 3' } } } } },
       });
-      const { operation, clusterUid } = await client.apply(spec);
+      const { operation } = await client.apply(spec);
       expect(await done('events', operation)).toBe('held');
       expect(await done('events', (await client.delete('events')).operation)).toBe('done');
       await keep('events', 'cluster/events');
       await until('the delivery has ended', () => receiver.received.length === 5);
-      await keep('delivery', `delivery/${clusterUid}_2/operation.held/ops`);
+      const held = receiver.received.find(({ type }) => type === 'operation.held');
+      await keep('delivery', `delivery/${held?.id}/operation.held/ops`);
 
       const keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
       const parents = await startParents(here().temporalAddress, namespace, keys);

@@ -107,7 +107,6 @@ async function linesOf(name: string): Promise<readonly string[]> {
   return [...own.split('\n').filter((line) => line !== ''), ...(await ledger.lines(`${name} `))].toSorted();
 }
 
-// Promise: scripts-run-once
 describe.each(Object.entries(requests))('after a reset, %s', (what, request) => {
   const word = what.split(' ').at(-1);
 
@@ -151,7 +150,24 @@ describe.each(Object.entries(requests))('after a reset, %s', (what, request) => 
   });
 });
 
-// Promise: scripts-run-once
+it('commands that arrive together all run', async () => {
+  const name = 'together';
+  const file = join(folder, name);
+  expect((await apply(specOf(name))).state).toBe('done');
+  const asked = ['one', 'two', 'three', 'four', 'five', 'six'].map(async (word) =>
+    stack.client.operate(
+      name,
+      { kind: 'exec', command: `echo ${word} >>${file}`, nodes: ['app-1'] },
+      { queue: true },
+    ),
+  );
+  const operations = await Promise.all(asked);
+  for (const { operation } of operations) expect((await settled(name, operation)).state).toBe('done');
+  const uids = (await stack.client.status(name)).history.map(({ uid }) => uid);
+  expect(new Set(uids).size).toBe(7);
+  expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(6);
+});
+
 it('a queued command runs once, although Heddle started an operation before it', async () => {
   const name = 'shifted';
   const file = join(folder, name);

@@ -14,29 +14,27 @@ import type { ClusterState } from './state.js';
 /** Events that wait at most: beyond, the oldest are dropped. */
 const waitingAtMost = 100;
 
-interface Occurrence {
-  /** Random: after a reset, an event must not have the id of one that was delivered before. */
-  readonly id: string;
-  /** RFC 3339. */
-  readonly at: string;
-}
-
 /** Adds an event, if anyone receives events of this cluster. */
 export function withEvent(
   state: ClusterState,
   type: ClusterEventType,
   data: Pick<ClusterEventData, 'operation' | 'lost'>,
-  { id, at }: Occurrence,
+  at: string,
 ): ClusterState {
   if (!hasReceivers(state)) return state;
   const { uid, name, events = noEvents } = state;
+  const count = events.count + 1;
   const event: ClusterEvent = {
-    id: `${uid}_${id}`,
+    // With the time, because a reset counts back, and events with an id of before are not delivered.
+    id: `${uid}_${count}_${Date.parse(at)}`,
     type,
     timestamp: at,
     data: { cluster: name, clusterUid: uid, ...data },
   };
-  return { ...state, events: { ...events, waiting: [...events.waiting, event].slice(-waitingAtMost) } };
+  return {
+    ...state,
+    events: { ...events, count, waiting: [...events.waiting, event].slice(-waitingAtMost) },
+  };
 }
 
 function hasReceivers({ parent, webhooks }: Pick<ClusterState, 'parent' | 'webhooks'>): boolean {
@@ -44,7 +42,7 @@ function hasReceivers({ parent, webhooks }: Pick<ClusterState, 'parent' | 'webho
 }
 
 /** Announces nodes that were lost since the last call; forgets those that are back. */
-export function withLostNodes(state: ClusterState, occurrence: Occurrence): ClusterState {
+export function withLostNodes(state: ClusterState, at: string): ClusterState {
   if (!hasReceivers(state)) return state;
   const { events = noEvents } = state;
   const found = lostNodes(state);
@@ -53,7 +51,7 @@ export function withLostNodes(state: ClusterState, occurrence: Occurrence): Clus
   if (added.length === 0 && stays) return state;
   const noted = { ...state, events: { ...events, lost: found.map(({ nodeId }) => nodeId) } };
   const lost = { count: added.length, nodes: added.slice(0, namedMissing) };
-  return added.length === 0 ? noted : withEvent(noted, 'node.lost', { lost }, occurrence);
+  return added.length === 0 ? noted : withEvent(noted, 'node.lost', { lost }, at);
 }
 
 const lostKinds: readonly (Drift | undefined)[] = ['gone', 'stopped', 'unreachable'];

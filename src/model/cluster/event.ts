@@ -29,6 +29,8 @@ export interface LostNode {
 
 /** Events of a cluster that wait for their delivery. */
 export interface ClusterEvents {
+  /** How many there were; numbers the next. */
+  readonly count: number;
   /** Oldest first. */
   readonly waiting: readonly ClusterEvent[];
   /** The uid of the operation whose start was announced last. */
@@ -37,7 +39,7 @@ export interface ClusterEvents {
   readonly lost: readonly string[];
 }
 
-export const noEvents: ClusterEvents = { waiting: [], lost: [] };
+export const noEvents: ClusterEvents = { count: 0, waiting: [], lost: [] };
 
 /** Without the command of an exec, and what it printed. */
 export function outcomeOf({ intent, ...operation }: Operation): OperationOutcome {

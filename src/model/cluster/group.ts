@@ -38,6 +38,8 @@ export interface NodeGroup {
   /** Number of the last instructions sent, and of the last that the group is known to have taken. */
   readonly sent: number;
   readonly seen: number;
+  /** Its workflow is gone, and nothing is known of its nodes. */
+  readonly lost?: true;
   /** Its last report. */
   readonly reported?: LastTaken;
   /** As of `seen`: every unfinished node waits for a gate or a batch slot; every node has finished. */

@@ -2,6 +2,7 @@ import { ActivityFailure, ApplicationFailure, log, sleep, workflowInfo } from '@
 import type { PreviousRunsReply, FoundMachine } from '../../model/node/probe.js';
 import type { AdoptedMachine } from '../../model/node/state.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
+import { isMember } from '../../model/cluster/group.js';
 import type { PlannedPlacement } from '../../model/node/placement.js';
 import { listNames } from '../../model/plan/selection.js';
 import type { Memory } from './memory.js';
@@ -9,10 +10,10 @@ import { endGroupOfEarlier } from './groups.js';
 import { schedule } from '../schedule.js';
 
 /**
- * Machines left by a previous run of the cluster that was terminated or failed, or that a restored database has
- * no record of.
+ * Machines left by a previous run of the cluster that was terminated or failed, that a restored database has no record of, or
+ * of nodes whose group is gone.
  */
-export interface PreviousRun {
+export interface FoundMachines {
   /** By the node that takes each over. */
   readonly adopted: Readonly<Record<string, AdoptedMachine>>;
   /** Why the plan is refused: it has no place for some machines, and no user named them for removal. */
@@ -28,19 +29,13 @@ const patience = 60;
  * has a record of. No machine is changed.
  * @throws ActivityFailure if the state of a provider is unknown.
  */
-export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<PreviousRun> {
+export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<FoundMachines> {
+  const { name } = memory.state;
   const earlier = await endGroupsOfEarlier(memory);
-  const accounts = accountsOf(plan);
   const found = await Promise.all(
-    accounts.map(async (placement) => {
+    accountsOf(plan).map(async (placement) => {
       try {
-        const { provider, type, fields } = placement;
-        const { machines } = await schedule(
-          'FIND_MACHINES',
-          { clusterId: memory.state.name, provider: { name: provider, type, fields }, uids: earlier.uids },
-          { at: placement, summary: `FIND_MACHINES of ${provider}` },
-        );
-        return machines.map((machine): Left => ({ machine, placement }));
+        return (await machinesAt(placement, name, earlier.uids)).found;
       } catch (error) {
         // If no run was cut short, nothing is left behind. A provider that does not answer fails CREATE. But a list that is
         // too long shows that machines are there.
@@ -52,9 +47,52 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
       }
     }),
   );
-  // What is being deleted was named before.
-  const left = found.flat().filter(({ machine }) => machine.state !== 'deleting');
-  return left.length === 0 ? { adopted: {} } : assignMachines(memory, plan, left, earlier.known);
+  return assignMachines(plan, found.flat(), {
+    source: `a previous run of cluster ${name}`,
+    uids: earlier.known,
+  });
+}
+
+/**
+ * The same for the machines of nodes whose group is gone, which the plan takes for new ones.
+ * @throws ActivityFailure if the state of a provider is unknown.
+ */
+export async function adoptOfLostGroups(
+  { state: { name, uid, groups, nodes } }: Memory,
+  plan: ServedPlan,
+): Promise<FoundMachines> {
+  const source = `a group of cluster ${name} that is gone`;
+  if (plan.left !== undefined)
+    return { adopted: {}, refused: `${source} had nodes that are unknown now: apply the whole file first` };
+  const lost = Object.values(groups).filter((group) => group.lost === true);
+  const places = [...accountsOf(plan), ...Object.values(nodes).flatMap(({ placement }) => placement ?? [])];
+  const listed = await Promise.all(eachAccount(places).map((place) => machinesAt(place, name, [uid])));
+  const unable = listed.find((list) => list.unable !== undefined)?.unable;
+  if (unable !== undefined)
+    return { adopted: {}, refused: `${source} may have left machines, but ${unable}: delete the cluster` };
+  const found = listed
+    .flatMap((list) => list.found)
+    .filter(({ machine }) => lost.some(({ members }) => isMember(members, ...groupAndIndex(machine.nodeId))));
+  return assignMachines(plan, found, { source, uids: [uid] });
+}
+
+type Account = Pick<PlannedPlacement, 'site' | 'provider' | 'type' | 'fields'>;
+
+async function machinesAt(
+  placement: Account,
+  clusterId: string,
+  uids: readonly string[],
+): Promise<{ readonly found: readonly Left[]; readonly unable?: string }> {
+  const { provider, type, fields } = placement;
+  const { machines, unable } = await schedule(
+    'FIND_MACHINES',
+    { clusterId, provider: { name: provider, type, fields }, uids },
+    { at: placement, summary: `FIND_MACHINES of ${provider}` },
+  );
+  return {
+    found: machines.map((machine): Left => ({ machine, provider })),
+    ...(unable === undefined ? {} : { unable }),
+  };
 }
 
 function isInvalid({ cause }: ActivityFailure): boolean {
@@ -63,15 +101,17 @@ function isInvalid({ cause }: ActivityFailure): boolean {
 
 interface Left {
   readonly machine: FoundMachine;
-  readonly placement: PlannedPlacement;
+  readonly provider: string;
 }
 
 function assignMachines(
-  { state: { name } }: Memory,
   plan: ServedPlan,
-  left: readonly Left[],
-  known: readonly string[],
-): PreviousRun {
+  found: readonly Left[],
+  { source, uids }: { readonly source: string; readonly uids: readonly string[] },
+): FoundMachines {
+  // What is being deleted was named before.
+  const left = found.filter(({ machine }) => machine.state !== 'deleting');
+  if (left.length === 0) return { adopted: {} };
   const adopted: Record<string, AdoptedMachine> = {};
   const others: Left[] = [];
   for (const entry of left.toSorted((one, other) => other.machine.incarnation - one.machine.incarnation)) {
@@ -81,22 +121,22 @@ function assignMachines(
     else adopted[nodeId] = { keyUid, incarnation, providerid, placement };
   }
   // If the database was restored from a backup, the others may be in use by a cluster that it does not know.
-  const unplaced = others.filter(({ machine }) => known.includes(machine.keyUid));
-  log.info('a previous run of the cluster left machines', {
+  const unplaced = others.filter(({ machine }) => uids.includes(machine.keyUid));
+  log.info(`${source} left machines`, {
     adopted: Object.keys(adopted).length,
     unplaced: unplaced.length,
     unknown: others.length - unplaced.length,
   });
-  return unplaced.length === 0 ? { adopted } : { adopted: {}, refused: refusalOf(name, unplaced) };
+  return unplaced.length === 0 ? { adopted } : { adopted: {}, refused: refusalOf(source, unplaced) };
 }
 
-function refusalOf(name: string, unplaced: readonly Left[]): string {
+function refusalOf(source: string, unplaced: readonly Left[]): string {
   const machines = unplaced.map(
-    ({ machine: { nodeId, providerid, state }, placement: { provider } }) =>
+    ({ machine: { nodeId, providerid, state }, provider }) =>
       `${nodeId} (machine ${providerid} of provider ${provider}${state === 'failed' ? ', failed' : ''})`,
   );
   return (
-    `a previous run of cluster ${name} left machines that this apply has no place for: ${listNames(machines.toSorted())}. ` +
+    `${source} left machines that this apply has no place for: ${listNames(machines.toSorted())}. ` +
     'An apply adopts machines of the same node, provider, hardware, image and fields, and deletes none that no ' +
     'plan named. Apply a file with a place for them, such as the previous one, and then this one; or delete them: ' +
     "run 'heddle leaks --sweep' to list them, and 'heddle leaks --delete ID...' to delete them"
@@ -106,10 +146,9 @@ function refusalOf(name: string, unplaced: readonly Left[]): string {
 /** The planned placement of the machine's node that the machine fits: same account, and made for the same. */
 function fittingPlacement(
   { kinds, placements }: ServedPlan,
-  { machine, placement }: Left,
+  { machine, provider }: Left,
 ): PlannedPlacement | undefined {
-  const dash = machine.nodeId.lastIndexOf('-');
-  const [group, index] = [machine.nodeId.slice(0, dash), Number(machine.nodeId.slice(dash + 1))];
+  const [group, index] = groupAndIndex(machine.nodeId);
   const planned = kinds.some(
     (kind) =>
       kind.group === group &&
@@ -119,19 +158,23 @@ function fittingPlacement(
   if (!planned || machine.state === 'failed') return undefined;
   return placements[group]?.find(
     (candidate) =>
-      candidate.provider === placement.provider &&
+      candidate.provider === provider &&
       (machine.placement === undefined || machine.placement === candidate.digest),
   );
 }
 
 /** One of each provider account that the plan makes machines at. */
-function accountsOf({ placements }: ServedPlan): readonly PlannedPlacement[] {
-  const accounts = new Map(
-    Object.values(placements)
-      .flat()
-      .map((placement) => [`${placement.site} ${placement.provider}`, placement]),
-  );
-  return [...accounts.values()];
+function accountsOf({ placements }: ServedPlan): readonly Account[] {
+  return eachAccount(Object.values(placements).flat());
+}
+
+function eachAccount(places: readonly Account[]): readonly Account[] {
+  return [...new Map(places.map((place) => [`${place.site} ${place.provider}`, place])).values()];
+}
+
+function groupAndIndex(nodeId: string): readonly [group: string, index: number] {
+  const dash = nodeId.lastIndexOf('-');
+  return [nodeId.slice(0, dash), Number(nodeId.slice(dash + 1))];
 }
 
 async function endGroupsOfEarlier(memory: Memory): Promise<PreviousRunsReply> {

@@ -7,7 +7,7 @@ import { taskVariables } from '../../model/cluster/variables.js';
 import { removalPolicy } from '../../model/cluster/repair.js';
 import { packWork, type Work } from '../../model/cluster/work.js';
 import type { Removal } from '../../model/plan/plan.js';
-import type { PreviousRun } from './adoption.js';
+import type { FoundMachines } from './adoption.js';
 import { commandOf } from './cluster-executor.js';
 import { changeGroup, groupOf, instruct, placeNode } from './groups.js';
 import type { Memory } from './memory.js';
@@ -58,7 +58,7 @@ type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
 interface Assignment {
   readonly operation: string;
   readonly nodenums: Readonly<Record<string, number>>;
-  readonly adopted: PreviousRun['adopted'];
+  readonly adopted: FoundMachines['adopted'];
   /** What the operation names for removal now. */
   readonly removals: readonly Removal[];
 }

@@ -1,8 +1,6 @@
-import { uuid4 } from '@temporalio/workflow';
 import { noEvents, outcomeOf, type ClusterEvent, type ClusterEventType } from '../../model/cluster/event.js';
 import { withEvent, withLostNodes } from '../../model/cluster/add-event.js';
 import type { Operation, OperationState } from '../../model/cluster/operation.js';
-import { shortUid } from '../../model/names.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import { startDeliveries } from '../delivery.js';
 import { change, now } from '../entity.js';
@@ -36,11 +34,7 @@ export function noteStart(memory: Memory): void {
 }
 
 function note(memory: Memory, type: ClusterEventType, operation: Operation): void {
-  change(memory, withEvent(memory.state, type, { operation: outcomeOf(operation) }, occurrence()));
-}
-
-function occurrence(): { readonly id: string; readonly at: string } {
-  return { id: shortUid(uuid4()), at: now() };
+  change(memory, withEvent(memory.state, type, { operation: outcomeOf(operation) }, now()));
 }
 
 /** Delivers events in their order, one at a time. */
@@ -49,7 +43,7 @@ export async function keepPublishing(memory: Memory): Promise<never> {
   for (;;) {
     await conditionOf('events', () => memory.changes !== seen);
     seen = memory.changes;
-    change(memory, withLostNodes(memory.state, occurrence()));
+    change(memory, withLostNodes(memory.state, now()));
     const [event] = memory.state.events?.waiting ?? [];
     if (event === undefined || memory.closing === true) continue;
     memory.publishing = true;

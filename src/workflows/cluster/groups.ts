@@ -28,7 +28,7 @@ import { defaultPriorityKey, spend } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 import { condition } from '../inbox.js';
-import { taskTime } from '../recorded.js';
+import { leaveMark, takeMessage, taskTime } from '../recorded.js';
 import { change } from '../entity.js';
 
 /** The cluster's side of its groups: membership, and the instructions sent to them. */
@@ -201,6 +201,12 @@ async function send(memory: Memory, id: string): Promise<void> {
   }
 }
 
+/** Of a plan that says what becomes of their nodes. */
+export function forgetLostGroups(memory: Memory): void {
+  for (const [id, { lost }] of Object.entries(memory.state.groups))
+    if (lost === true) forgetGroup(memory, id);
+}
+
 function forgetGroup(memory: Memory, id: string): void {
   const { [id]: _ended, ...groups } = memory.state.groups;
   change(memory, { groups });
@@ -219,7 +225,7 @@ async function startOnceFree(memory: Memory, id: string): Promise<void> {
     changeGroup(memory, id, { uid });
     const start: GroupStart = { cluster: name, clusterUid, group: id, uid, limits };
     try {
-      await startChild<(input: GroupStart) => Promise<string>>(groupWorkflowType, {
+      const started = await startChild<(input: GroupStart) => Promise<string>>(groupWorkflowType, {
         workflowId,
         taskQueue: groupQueue,
         args: [start],
@@ -228,6 +234,7 @@ async function startOnceFree(memory: Memory, id: string): Promise<void> {
         parentClosePolicy: ParentClosePolicy.ABANDON,
         staticSummary: `group ${id} of cluster ${name}`,
       });
+      void started.result().catch((error: unknown) => noteEnd(memory, id, uid, error));
       return;
     } catch (error) {
       // A group of a run that was terminated or cut off: its machines are adopted, the group is not.
@@ -236,6 +243,13 @@ async function startOnceFree(memory: Memory, id: string): Promise<void> {
       await sleep('2 seconds');
     }
   }
+}
+
+/** Only the run that started a group is told of its end; a further run finds out by its next instruction. */
+function noteEnd(memory: Memory, id: string, uid: string, error: unknown): void {
+  takeMessage();
+  leaveMark();
+  if (memory.state.groups[id]?.uid === uid) lose(memory, id, error);
 }
 
 /** Ends a group of an earlier cluster of this name, or of a run of this one that a reset cut off. */
@@ -263,8 +277,8 @@ function priorityOf(group: string): number {
 }
 
 /**
- * A group that is gone was terminated from outside: its nodes are unknown, and a person must
- * decide.
+ * A group that is gone was terminated from outside, or had ended before a reset of the cluster. Its nodes are unknown until
+ * an apply looks for their machines.
  */
 function lose(memory: Memory, id: string, error: unknown): void {
   const why = error instanceof Error ? error.message : String(error);
@@ -282,6 +296,10 @@ function lose(memory: Memory, id: string, error: unknown): void {
   }
   log.error(`group ${id} cannot be told what to do`, { why });
   changeGroup(memory, id, {
+    lost: true,
+    pending: [],
+    rows: [],
+    outputNodes: undefined,
     seen: memory.state.groups[id]?.sent ?? 0,
     unread: undefined,
     over: true,
@@ -289,6 +307,6 @@ function lose(memory: Memory, id: string, error: unknown): void {
     failed: sizeOf(memory.state.groups[id]?.members ?? {}),
   });
   changeOperation(memory, {
-    reason: `the workflow ${groupWorkflowId(memory.state.name, id)} is gone (${why}), so its nodes are no longer known; was it terminated?`,
+    reason: `the workflow ${groupWorkflowId(memory.state.name, id)} is gone (${why}), so its nodes are no longer known; was it terminated? Run 'heddle apply FILE' to look for their machines`,
   });
 }

@@ -11,12 +11,20 @@ import { removalsOf } from '../../model/plan/removals.js';
 import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
 import { aimOf, servicesOf } from '../../model/cluster/state.js';
 import { summarise } from '../../model/plan/summarise.js';
-import { adoptPreviousRun, type PreviousRun } from './adoption.js';
+import { adoptOfLostGroups, adoptPreviousRun, type FoundMachines } from './adoption.js';
 import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardIncomplete } from './discard.js';
 import { noteStart } from './events.js';
-import { areSent, endEmptyGroups, groupsOver, groupsQuiet, instructAll, instructWorking } from './groups.js';
+import {
+  areSent,
+  endEmptyGroups,
+  forgetLostGroups,
+  groupsOver,
+  groupsQuiet,
+  instructAll,
+  instructWorking,
+} from './groups.js';
 import { changeNodes, changeOperation, type Memory } from './memory.js';
 import { isHeldByFailures, settleOperation } from './settle.js';
 import { schedule } from '../schedule.js';
@@ -70,11 +78,10 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (memory.halt !== undefined) return 'halted';
     const plan = await planWhatIsLeft(memory);
     if (memory.halt !== undefined) return 'halted';
-    const previous: PreviousRun | undefined = isFirst(memory, plan)
-      ? await Promise.race([adoptPreviousRun(memory, plan), untilHalted(memory)])
-      : { adopted: {} };
-    if (previous === undefined || memory.halt !== undefined) return 'halted';
-    const { adopted, refused } = previous;
+    const search = findMachines(memory, plan);
+    const found = search === undefined ? noMachines : await Promise.race([search, untilHalted(memory)]);
+    if (found === undefined || memory.halt !== undefined) return 'halted';
+    const { adopted, refused } = found;
     if (refused !== undefined)
       return refuse(memory, { message: refused, invalid: true, webhooks: plan.webhooks });
     adopt(memory, plan, adopted);
@@ -98,6 +105,15 @@ function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): Oper
 /** The sweep finds what a previous run left. */
 async function untilHalted(memory: Memory): Promise<undefined> {
   await condition(() => memory.halt !== undefined);
+}
+
+const noMachines: FoundMachines = { adopted: {} };
+
+/** Undefined if no machines are to be found. */
+function findMachines(memory: Memory, plan: ServedPlan): Promise<FoundMachines> | undefined {
+  if (isFirst(memory, plan)) return adoptPreviousRun(memory, plan);
+  const isLost = Object.values(memory.state.groups).some(({ lost }) => lost === true);
+  return isLost && plan.spec !== undefined ? adoptOfLostGroups(memory, plan) : undefined;
 }
 
 /** Nothing was made yet by this life of the cluster: there may have been an earlier one. */
@@ -164,7 +180,7 @@ function rejectionOf(error: unknown): Rejection | undefined {
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
-function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']): void {
+function adopt(memory: Memory, plan: ServedPlan, adopted: FoundMachines['adopted']): void {
   const {
     spec,
     features,
@@ -181,6 +197,8 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
   } = plan;
   change(memory, { features, limits, webhooks, ...(plugins === undefined ? {} : { plugins }) });
   if (spec !== undefined) {
+    forgetLostGroups(memory);
+    passIncarnations(memory, adopted);
     const retired = Object.entries(servicesOf(memory.state)).filter(
       ([service]) => spec.services[service] === undefined,
     );
@@ -236,6 +254,14 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: PreviousRun['adopted']
   if (left !== undefined) changeOperation(memory, { left });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
   noteStart(memory);
+}
+
+/** No machine to come gets the key of one that is adopted. */
+function passIncarnations(memory: Memory, adopted: FoundMachines['adopted']): void {
+  const { counters, uid } = memory.state;
+  const own = Object.values(adopted).filter(({ keyUid }) => keyUid === uid);
+  const incarnation = Math.max(counters.incarnation, ...own.map((machine) => machine.incarnation));
+  change(memory, { counters: { ...counters, incarnation } });
 }
 
 async function executeWork(memory: Memory): Promise<OperationEnd> {
