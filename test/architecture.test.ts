@@ -179,7 +179,7 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     cluster: ['expression', 'node', 'plan'],
     image: ['cluster', 'machine', 'node'],
     machine: ['cluster', 'image', 'node'],
-    messages: ['artifact', 'cluster', 'machine', 'pool'],
+    messages: ['account', 'artifact', 'cluster', 'image', 'machine', 'pool', 'reservation'],
     node: ['cluster', 'machine', 'plan'],
     plan: ['cluster', 'node'],
     pool: ['image', 'machine', 'node'],
@@ -187,12 +187,7 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     sweep: ['node'],
   },
   schema: { image: ['cluster'], nodepool: ['image', 'pool'] },
-  workflows: {
-    account: ['cluster'],
-    image: ['cluster', 'machine'],
-    machine: ['cluster'],
-    pool: ['cluster', 'image'],
-  },
+  workflows: { image: ['machine'] },
 };
 
 /** Imports of a room by another one of the same layer that the table does not list. */

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { ClusterStatus, GroupStatus, NodeStatus } from '../schema/output/status.js';
-import { nodesQuery } from '../workflows/cluster/messages.js';
+import { groupMessages } from '../workflows/messages.js';
 import { call } from './call.js';
 import { read } from './read.js';
 
@@ -19,7 +19,7 @@ export async function nodesOfGroups(
       const { workflowId } = group;
       nodes.push(
         ...(await call(temporal, `nodes of ${workflowId}`, () =>
-          read(temporal.workflow.getHandle(workflowId), nodesQuery),
+          read(temporal.workflow.getHandle(workflowId), groupMessages.queries.nodes),
         )),
       );
     }

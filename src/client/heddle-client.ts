@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
-import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/cluster/messages.js';
+import { clusterMessages } from '../workflows/messages.js';
+import type { ApplyReply, ApplyRequest, OperateRequest } from '../model/cluster/contract.js';
+import type { ClusterStart } from '../model/cluster/messages.js';
 import { clusterWorkflowId, clusterWorkflowType } from '../model/names.js';
 import { isJsonObject, type JsonObject } from '../model/json.js';
 import type { Resumption, SweepReport } from '../model/sweep/sweep.js';
@@ -12,22 +14,6 @@ import type { Outputs } from '../model/cluster/outputs.js';
 import type { ClusterStatus } from '../schema/output/status.js';
 import { parseSpec } from '../schema/cluster/read.js';
 import { formatProblem } from '../schema/problem.js';
-import {
-  abandonUpdate,
-  applyUpdate,
-  cancelUpdate,
-  deleteSignal,
-  deleteUpdate,
-  checkUpdate,
-  operateUpdate,
-  pauseUpdate,
-  outputsQuery,
-  payloadQuery,
-  resumeUpdate,
-  retryUpdate,
-  specQuery,
-  statusQuery,
-} from '../workflows/cluster/messages.js';
 import { ResourceClient } from './artifact/artifact-client.js';
 import { call, setPatience } from './call.js';
 import { EntityClient } from './entity-client.js';
@@ -117,7 +103,7 @@ export class HeddleClient extends EntityClient {
       services,
       queue: queue || undefined,
     };
-    return this.updateWithStart(`apply ${name}`, name, applyUpdate, request, {
+    return this.updateWithStart(`apply ${name}`, name, clusterMessages.updates.apply, request, {
       args: [input],
       firstArgs: [firstInput],
       workflowTaskTimeout: nodes > quickNodes ? 'server' : workflowTaskMs,
@@ -135,7 +121,11 @@ export class HeddleClient extends EntityClient {
     intent: OperateIntent,
     { queue }: { readonly queue?: boolean } = {},
   ): Promise<ApplyReply> {
-    return this.update(intent.kind, name, operateUpdate, { intent, by: this.by, queue: queue || undefined });
+    return this.update(intent.kind, name, clusterMessages.updates.operate, {
+      intent,
+      by: this.by,
+      queue: queue || undefined,
+    });
   }
 
   /** The plan of an apply; changes nothing. */
@@ -155,7 +145,7 @@ export class HeddleClient extends EntityClient {
   async preview(name: string, intent: Intent): Promise<PlanPreview> {
     if (intent.kind === 'delete') return preview(this.temporal, name, intent);
     const which = intent.kind === 'rollback' ? 'rollback' : 'present';
-    const spec = await this.query('spec of', name, specQuery, which);
+    const spec = await this.query('spec of', name, clusterMessages.queries.spec, which);
     if (spec === null && which === 'rollback')
       throw new HeddleError('Refused', `cluster ${name} has no previous spec to return to`, {
         next: `heddle delete ${name}`,
@@ -169,10 +159,12 @@ export class HeddleClient extends EntityClient {
    */
   async delete(name: string): Promise<Partial<ApplyReply>> {
     try {
-      return await this.update('delete', name, deleteUpdate, { by: this.by });
+      return await this.update('delete', name, clusterMessages.updates.delete, { by: this.by });
     } catch (error) {
       if (!(error instanceof HeddleError) || error.code !== 'NoWorker') throw error;
-      await this.send('delete', name, (handle) => handle.signal(deleteSignal, { by: this.by }));
+      await this.send('delete', name, (handle) =>
+        handle.signal(clusterMessages.signals.requestDelete, { by: this.by }),
+      );
       return {};
     }
   }
@@ -192,7 +184,7 @@ export class HeddleClient extends EntityClient {
     });
     if (summary === undefined || summary.operation?.state === 'running' || summary.phase === 'deleted')
       return [];
-    const number = await this.update('probe', name, checkUpdate);
+    const number = await this.update('probe', name, clusterMessages.updates.check);
     return waitForProbes(this.temporal, {
       name,
       groups: (summary.groups ?? []).map(({ workflowId }) => workflowId),
@@ -206,7 +198,7 @@ export class HeddleClient extends EntityClient {
    * for does not exist.
    */
   retry(name: string): Promise<ApplyReply> {
-    return this.update('retry', name, retryUpdate, { by: this.by });
+    return this.update('retry', name, clusterMessages.updates.retry, { by: this.by });
   }
 
   /**
@@ -215,21 +207,21 @@ export class HeddleClient extends EntityClient {
    * which is `failed`.
    */
   cancel(name: string, operation?: string): Promise<ApplyReply> {
-    return this.update('cancel', name, cancelUpdate, { by: this.by, operation });
+    return this.update('cancel', name, clusterMessages.updates.cancel, { by: this.by, operation });
   }
 
   /** Starts no further task until `resume`; running tasks continue to their end. */
   pause(name: string): Promise<ApplyReply> {
-    return this.update('pause', name, pauseUpdate, { by: this.by });
+    return this.update('pause', name, clusterMessages.updates.pause, { by: this.by });
   }
 
   resume(name: string): Promise<ApplyReply> {
-    return this.update('resume', name, resumeUpdate, { by: this.by });
+    return this.update('resume', name, clusterMessages.updates.resume, { by: this.by });
   }
 
   /** Forgets a node of a held operation whose machine cannot be deleted; the machine, if any, stays. */
   abandon(name: string, nodeId: string): Promise<ApplyReply> {
-    return this.update('abandon', name, abandonUpdate, { by: this.by, nodeId });
+    return this.update('abandon', name, clusterMessages.updates.abandon, { by: this.by, nodeId });
   }
 
   /** The whole cluster, its groups' nodes included. @throws HeddleError NotFound, NoWorker, NoServer. */
@@ -242,17 +234,17 @@ export class HeddleClient extends EntityClient {
 
   /** The status by one query: of a large cluster only the nodes that its own workflow carries. */
   summary(name: string): Promise<ClusterStatus> {
-    return this.query('status', name, statusQuery);
+    return this.query('status', name, clusterMessages.queries.status);
   }
 
   /** The outputs of the cluster with their values, secret ones included. */
   outputs(name: string): Promise<Outputs> {
-    return this.query('outputs of', name, outputsQuery);
+    return this.query('outputs of', name, clusterMessages.queries.outputs);
   }
 
   /** The normalised spec that the cluster accepted last. */
   spec(name: string): Promise<ClusterSpec | null> {
-    return this.query('spec of', name, specQuery, 'present');
+    return this.query('spec of', name, clusterMessages.queries.spec, 'present');
   }
 
   /**
@@ -262,7 +254,7 @@ export class HeddleClient extends EntityClient {
   async payload(name: string, nodeId: string): Promise<JsonObject> {
     const ask = async (workflowId: string): Promise<JsonObject | null> =>
       call(this.temporal, `payload of ${nodeId}`, () =>
-        read(this.temporal.workflow.getHandle(workflowId), payloadQuery, nodeId),
+        read(this.temporal.workflow.getHandle(workflowId), clusterMessages.queries.payload, nodeId),
       );
     let payload = await ask(clusterWorkflowId(name));
     if (payload === null) {

@@ -1,25 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { findBuild, isGone, type Build } from '../model/image/build.js';
-import type { BuildReply, ConfigureImageReply } from '../model/image/messages.js';
+import { imageMessages } from '../workflows/messages.js';
+import type { BuildReply, ConfigureImageReply } from '../model/image/contract.js';
 import { sourceOf, type ImageSpec } from '../model/image/spec.js';
 import { restoredImage, type ImageRecords } from '../model/image/export.js';
 import type { ImageView } from '../schema/output/image.js';
 import { imageWorkflowId, imageWorkflowType } from '../model/names.js';
 import type { ImageInput } from '../workflows/image/workflow.js';
-import {
-  buildImageUpdate,
-  cancelBuildUpdate,
-  configureImageUpdate,
-  deleteImageUpdate,
-  exportImageUpdate,
-  imageQuery,
-  imageRecordsQuery,
-  pauseImageUpdate,
-  resumeImageUpdate,
-  rollbackImageUpdate,
-  uploadImageUpdate,
-} from '../workflows/image/messages.js';
 import type { ResourceClient } from './artifact/artifact-client.js';
 import { EntityClient, waitUntil, type ExportOptions, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
@@ -54,29 +42,29 @@ export class ImageClient extends EntityClient {
     const input: ImageInput = { uid: randomUUID() };
     const request = { spec, by: this.by };
     const start = { args: [input], staticSummary: `image ${name}` };
-    return this.updateWithStart(`apply image ${name}`, name, configureImageUpdate, request, start);
+    return this.updateWithStart(`apply image ${name}`, name, imageMessages.updates.configure, request, start);
   }
 
   /** Requests a build; the request is kept until a build succeeds. */
   build(name: string): Promise<BuildReply> {
-    return this.update('build', name, buildImageUpdate, { by: this.by });
+    return this.update('build', name, imageMessages.updates.build, { by: this.by });
   }
 
   /** Ends the running build and drops the request for it. */
   cancel(name: string): Promise<BuildReply> {
-    return this.update('cancel', name, cancelBuildUpdate, { by: this.by });
+    return this.update('cancel', name, imageMessages.updates.cancel, { by: this.by });
   }
 
   /**
    * Deletes the newest build, so that the previous one is offered, and pauses. Returns the deleted number.
    */
   rollBack(name: string): Promise<BuildReply> {
-    return this.update('rollback', name, rollbackImageUpdate, { by: this.by });
+    return this.update('rollback', name, imageMessages.updates.rollback, { by: this.by });
   }
 
   /** Retries the failed uploads of the newest build, whose number is returned. */
   upload(name: string): Promise<BuildReply> {
-    return this.update('upload', name, uploadImageUpdate, { by: this.by });
+    return this.update('upload', name, imageMessages.updates.upload, { by: this.by });
   }
 
   /**
@@ -103,17 +91,17 @@ export class ImageClient extends EntityClient {
 
   /** Pauses builds, or with a provider account only uploads to it. */
   async pause(name: string, provider?: string): Promise<void> {
-    await this.update('pause', name, pauseImageUpdate, { by: this.by, provider });
+    await this.update('pause', name, imageMessages.updates.pause, { by: this.by, provider });
   }
 
   /** Resumes builds, or with a provider account only uploads to it. */
   async resume(name: string, provider?: string): Promise<void> {
-    await this.update('resume', name, resumeImageUpdate, { by: this.by, provider });
+    await this.update('resume', name, imageMessages.updates.resume, { by: this.by, provider });
   }
 
   /** Deletes one build, or the image with all of them; `gone` waits for the end of an image. */
   async delete(name: string, build?: number): Promise<void> {
-    await this.update('delete', name, deleteImageUpdate, { by: this.by, build });
+    await this.update('delete', name, imageMessages.updates.delete, { by: this.by, build });
   }
 
   async gone(name: string): Promise<void> {
@@ -144,13 +132,13 @@ export class ImageClient extends EntityClient {
    * @throws HeddleError Refused with the reason.
    */
   async export(name: string, options: ExportOptions = {}): Promise<ImageRecords> {
-    await this.update('export', name, exportImageUpdate, { by: this.by });
-    return this.awaitRecords(name, () => this.query('records', name, imageRecordsQuery), options);
+    await this.update('export', name, imageMessages.updates.export, { by: this.by });
+    return this.awaitRecords(name, () => this.query('records', name, imageMessages.queries.records), options);
   }
 
   /** Resumes the image. Only if its records were not restored anywhere: otherwise two images have the same builds. */
   async cancelExport(name: string): Promise<void> {
-    await this.update('cancel the export', name, exportImageUpdate, { by: this.by, cancel: true });
+    await this.update('cancel the export', name, imageMessages.updates.export, { by: this.by, cancel: true });
   }
 
   /**
@@ -166,7 +154,7 @@ export class ImageClient extends EntityClient {
   }
 
   show(name: string): Promise<ImageView> {
-    return this.query('show', name, imageQuery);
+    return this.query('show', name, imageMessages.queries.image);
   }
 
   /** All images; those whose workflow does not answer are named in `silent`. */

@@ -44,4 +44,4 @@ export { listPools, type PoolListing } from './list.js';
 export { loadPoolsFile, readPoolsFile } from '../schema/pool/read.js';
 export type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../model/pool/spec.js';
 export type { GrantedNode, PoolNodeView, PoolView, RequestView } from '../schema/output/pool.js';
-export type { ApplyReply } from '../model/cluster/messages.js';
+export type { ApplyReply } from '../model/cluster/contract.js';

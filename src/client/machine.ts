@@ -25,14 +25,8 @@ import {
   runsOf,
 } from '../model/names.js';
 import type { MachineInput } from '../workflows/machine/workflow.js';
-import {
-  accessQuery,
-  cancelMachineUpdate,
-  machineQuery,
-  operateMachineUpdate,
-  type MachineReply,
-} from '../workflows/machine/messages.js';
-import { claimUpdate, heldClaimsQuery, payloadQuery } from '../workflows/cluster/messages.js';
+import { claimsMessages, clusterMessages, machineMessages } from '../workflows/messages.js';
+import type { MachineReply } from '../model/machine/contract.js';
 import { call } from './call.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
@@ -82,7 +76,7 @@ export class MachineClient extends EntityClient {
     if (fault !== undefined) throw new HeddleError('Invalid', `${intent.kind} ${name}: ${fault}`);
     const node = parseNodeName(name);
     if (node !== undefined) return this.#operateNode(node, intent);
-    return this.update(intent.kind, name, operateMachineUpdate, { intent, by: this.by });
+    return this.update(intent.kind, name, machineMessages.updates.operate, { intent, by: this.by });
   }
 
   async #operateNode(node: NodeRef, intent: MachineRequestIntent): Promise<MachineReply> {
@@ -128,7 +122,7 @@ export class MachineClient extends EntityClient {
 
   /** Cancels the running operation. A load that has begun to write leaves the machine failed. */
   cancel(name: string): Promise<MachineReply> {
-    return this.update('cancel', name, cancelMachineUpdate, { by: this.by });
+    return this.update('cancel', name, machineMessages.updates.cancel, { by: this.by });
   }
 
   /**
@@ -143,7 +137,7 @@ export class MachineClient extends EntityClient {
     const { provider, providerid: machine = name } = await this.show(name);
     const handle = this.temporal.workflow.getHandle(claimsWorkflowId(runsOf(provider)));
     const held = await call(this.temporal, `confirm-ended ${name}`, () =>
-      read(handle, heldClaimsQuery),
+      read(handle, claimsMessages.queries.held),
     ).catch((error: unknown) => {
       if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
       throw error;
@@ -158,13 +152,15 @@ export class MachineClient extends EntityClient {
         `${writer.what} was started on worker host ${writer.host}, not ${host}`,
       );
     await call(this.temporal, `confirm-ended ${name}`, () =>
-      handle.executeUpdate(claimUpdate, { args: [{ take: [], candidates: [], release: [key] }] }),
+      handle.executeUpdate(claimsMessages.updates.claim, {
+        args: [{ take: [], candidates: [], release: [key] }],
+      }),
     );
     return { machine: name, what: writer.what };
   }
 
   show(name: string): Promise<MachineView> {
-    return this.query('show', name, machineQuery);
+    return this.query('show', name, machineMessages.queries.status);
   }
 
   /**
@@ -172,12 +168,12 @@ export class MachineClient extends EntityClient {
    * user of another reservation.
    */
   access(name: string, reservation?: string): Promise<MachineAccess | null> {
-    return this.query('log-in', name, accessQuery, { reservation });
+    return this.query('log-in', name, machineMessages.queries.access, { reservation });
   }
 
   /** Everything known about a machine, its own credentials included: for administrators. */
   async payload(name: string): Promise<JsonObject> {
-    return (await this.query('payload', name, payloadQuery, name)) ?? {};
+    return (await this.query('payload', name, clusterMessages.queries.payload, name)) ?? {};
   }
 
   /** The registered machines; those whose workflow does not answer are named in `silent`. */

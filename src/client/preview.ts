@@ -9,7 +9,7 @@ import type { Plan, ServedPlan } from '../model/plan/plan.js';
 import { lostOutputs } from '../model/cluster/lost-outputs.js';
 import { specChanges, type SpecChange } from '../model/cluster/spec-changes.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
-import { currentQuery, specQuery } from '../workflows/cluster/messages.js';
+import { clusterMessages } from '../workflows/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 import { requireSites } from './sites.js';
@@ -69,12 +69,14 @@ export async function preview(
 }
 
 async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {
-  const current = await ofRunning(temporal, name, (handle) => read(handle, currentQuery));
+  const current = await ofRunning(temporal, name, (handle) => read(handle, clusterMessages.queries.current));
   return current === undefined ? emptyCluster : unpackCurrent(current);
 }
 
 async function specOf(temporal: Client, name: string): Promise<ClusterSpec | undefined> {
-  const spec = await ofRunning(temporal, name, (handle) => read(handle, specQuery, 'present'));
+  const spec = await ofRunning(temporal, name, (handle) =>
+    read(handle, clusterMessages.queries.spec, 'present'),
+  );
   return spec ?? undefined;
 }
 

@@ -2,22 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Client, UpdateDefinition } from '@temporalio/client';
 import { readPublicKey, type MachineAccess } from '../model/machine/access.js';
 import { machineWorkflowId, reservationsWorkflowId, reservationsWorkflowType } from '../model/names.js';
-import type { ReserveReply } from '../model/reservation/messages.js';
+import { machineMessages, reservationMessages } from '../workflows/messages.js';
+import type { ReserveReply, ReservationsRequest } from '../model/reservation/contract.js';
 import type { ReservationView } from '../schema/output/reservation.js';
 import { formatProblem } from '../schema/problem.js';
 import { parseMoment } from '../schema/reservation/moment.js';
 import { readReservation, type WrittenReservation } from '../schema/reservation/request.js';
-import { accessQuery } from '../workflows/machine/messages.js';
-import {
-  cancelReservationUpdate,
-  logInUpdate,
-  extendUpdate,
-  reservationQuery,
-  reservationsQuery,
-  reserveUpdate,
-  returnUpdate,
-  type ReservationsRequest,
-} from '../workflows/reservation/messages.js';
 import type { ReservationsInput } from '../workflows/reservation/workflow.js';
 import { call } from './call.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
@@ -68,7 +58,13 @@ export class ReservationClient extends EntityClient {
     const input: ReservationsInput = { uid: randomUUID() };
     const request = { ...reading.request, by: this.by };
     const start = { args: [input], staticSummary: 'reservations of machines' };
-    const reply = await this.updateWithStart('reserve', '', reserveUpdate, request, start);
+    const reply = await this.updateWithStart(
+      'reserve',
+      '',
+      reservationMessages.updates.reserve,
+      request,
+      start,
+    );
     return reply.reservation;
   }
 
@@ -77,17 +73,17 @@ export class ReservationClient extends EntityClient {
     const at = typeof to === 'number' ? to : parseMoment(to);
     if (at === undefined)
       throw new HeddleError('Invalid', `"${to}" is no moment such as 2026-07-01T09:00:00Z`);
-    return this.#change('extend', extendUpdate, { id, to: at, by: this.by });
+    return this.#change('extend', reservationMessages.updates.extend, { id, to: at, by: this.by });
   }
 
   /** Cancels a reservation that has not begun. */
   cancel(id: string): Promise<ReservationView> {
-    return this.#change('cancel', cancelReservationUpdate, { id, by: this.by });
+    return this.#change('cancel', reservationMessages.updates.cancel, { id, by: this.by });
   }
 
   /** Ends a reservation early. */
   return(id: string): Promise<ReservationView> {
-    return this.#change('return', returnUpdate, { id, by: this.by });
+    return this.#change('return', reservationMessages.updates.return, { id, by: this.by });
   }
 
   /**
@@ -105,7 +101,7 @@ export class ReservationClient extends EntityClient {
         'Invalid',
         'this is no public key of OpenSSH: one line with type and key, as in a .pub file',
       );
-    await this.#change('log-in', logInUpdate, { id, by: this.by, publicKey });
+    await this.#change('log-in', reservationMessages.updates.logIn, { id, by: this.by, publicKey });
     const { machines } = await this.waitUntil(id, (view) => isOpen(view), options);
     return Promise.all(
       machines.map(async ({ name }) => ({ machine: name, access: await this.#access(id, name) })),
@@ -115,14 +111,16 @@ export class ReservationClient extends EntityClient {
   async #access(id: string, machine: string): Promise<MachineAccess> {
     const handle = this.temporal.workflow.getHandle(machineWorkflowId(machine));
     const access = await call(this.temporal, `log-in ${machine}`, () =>
-      read(handle, accessQuery, { reservation: id }),
+      read(handle, machineMessages.queries.access, { reservation: id }),
     );
     if (access !== null) return access;
     throw new HeddleError('Refused', `machine ${machine} is no longer open to the user of ${id}`);
   }
 
   async show(id: string): Promise<ReservationView> {
-    const view = await this.query('show', 'reservation', reservationQuery, id).catch(noneYet);
+    const view = await this.query('show', 'reservation', reservationMessages.queries.reservation, id).catch(
+      noneYet,
+    );
     if (view !== undefined && view !== null) return view;
     const list = 'heddle reservation list --all';
     throw new HeddleError(
@@ -136,9 +134,10 @@ export class ReservationClient extends EntityClient {
   async list(request: Omit<ReservationsRequest, 'after'> = {}): Promise<readonly ReservationView[]> {
     const found: ReservationView[] = [];
     for (let after: string | undefined; ;) {
-      const page = await this.query('list', 'reservation', reservationsQuery, { ...request, after }).catch(
-        noneYet,
-      );
+      const page = await this.query('list', 'reservation', reservationMessages.queries.reservations, {
+        ...request,
+        after,
+      }).catch(noneYet);
       found.push(...(page?.reservations ?? []));
       if (page?.next === undefined) return found;
       after = page.next;

@@ -9,7 +9,7 @@ import type {
 import { isEnvelope, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import { readUpdateName } from '../model/messages/read.js';
 import { sealOfSchedule, type Seal } from '../model/messages/seal.js';
-import { checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
+import { checkArguments, isHeddleMessage, contractOf } from '../model/messages/table.js';
 import { repeatedType, sealAgainType } from '../model/messages/taken.js';
 import type { Recipients } from './check-keys.js';
 import { HeddleError } from './errors.js';
@@ -207,7 +207,7 @@ export const sealSchedules: ScheduleClientInterceptor = {
  * @throws HeddleError Invalid for arguments with which the workflow would fail at once.
  */
 function sealStart(workflowType: string, args: unknown[], own: Seal): unknown[] {
-  const messages = messagesOf(workflowType);
+  const messages = contractOf(workflowType);
   if (messages === undefined || isEnvelope(args[0])) return args;
   const sealed = sealMessage(purposeOf('start', workflowType), args, own);
   const problem = checkArguments(messages.start, sealed[0].args.map(asSent));

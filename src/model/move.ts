@@ -43,12 +43,6 @@ export type RecordsReply<Carried extends Moved> =
   | { readonly records: Omit<Records<Carried>, 'installation'> }
   | { readonly awaits: readonly string[] };
 
-export interface ExportRequest {
-  readonly by: string;
-  /** It continues here. */
-  readonly cancel?: true;
-}
-
 /** What a restored entity carries of its moves. */
 export function movedBy({ exported, installation, carried }: Records<Moved>, now: number): Moved {
   return {

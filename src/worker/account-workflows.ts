@@ -16,17 +16,11 @@ import {
   lockWorkflowId,
   lockWorkflowType,
 } from '../model/names.js';
-import type { ClaimRequest } from '../model/node/claims.js';
+import { claimsMessages, lockMessages, rateLimiterMessages } from '../workflows/messages.js';
+import type { ClaimRequest } from '../model/account/contract.js';
 import type { Claims } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { inBatches } from './in-batches.js';
-import {
-  claimUpdate,
-  heldClaimsQuery,
-  releaseLockUpdate,
-  acquireCallTimesUpdate,
-  acquireLockUpdate,
-} from '../workflows/cluster/messages.js';
 import { read } from '../client/read.js';
 
 /** Claims in one message: its size is limited. */
@@ -45,11 +39,11 @@ export function locksOf(temporal: Client, provider: string): Locks {
   return {
     take: (request) =>
       temporal.withDeadline(Date.now() + request.waitMs + responseMs, () =>
-        updateWithStart(temporal, workflow, acquireLockUpdate, [request]),
+        updateWithStart(temporal, workflow, lockMessages.updates.take, [request]),
       ),
     release: (holder) =>
       temporal.withDeadline(Date.now() + responseMs, () =>
-        updateWithStart(temporal, workflow, releaseLockUpdate, [holder]),
+        updateWithStart(temporal, workflow, lockMessages.updates.release, [holder]),
       ),
   };
 }
@@ -84,7 +78,7 @@ export function callTimesOf(temporal: Client, provider: string): CallTimes {
   return {
     take: (request) =>
       temporal.withDeadline(Date.now() + responseMs, () =>
-        updateWithStart(temporal, workflow, acquireCallTimesUpdate, [request]),
+        updateWithStart(temporal, workflow, rateLimiterMessages.updates.take, [request]),
       ),
   };
 }
@@ -113,7 +107,7 @@ export function claimsOf(temporal: Client, provider: string): Claims {
   const change = inBatches<ClaimChange, string | null>(maxClaims, (changes) =>
     orRetryable(provider, async () => {
       const request = claimRequestOf(changes);
-      const machines = await updateWithStart(temporal, workflow, claimUpdate, [request]);
+      const machines = await updateWithStart(temporal, workflow, claimsMessages.updates.claim, [request]);
       return changes.map((one) =>
         'take' in one ? (machines[request.take.findIndex(({ key }) => key === one.take)] ?? null) : null,
       );
@@ -127,7 +121,7 @@ export function claimsOf(temporal: Client, provider: string): Claims {
     held: async () => {
       try {
         return await orRetryable(provider, () =>
-          read(temporal.workflow.getHandle(workflow.workflowId), heldClaimsQuery),
+          read(temporal.workflow.getHandle(workflow.workflowId), claimsMessages.queries.held),
         );
       } catch (error) {
         // No machine of this account has been claimed yet.

@@ -14,7 +14,7 @@ import {
   poolWorkflowType,
 } from '../model/names.js';
 import { listExecutions, readMemo } from './workflow-runs.js';
-import { disownUpdate, ownersQuery } from '../workflows/cluster/messages.js';
+import { clusterMessages } from '../workflows/messages.js';
 import { read } from '../client/read.js';
 
 const patienceMs = 10_000;
@@ -29,10 +29,14 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
     living: () => living(temporal),
     origins: () => readOrigins(temporal),
     owners: (workflowId, machines) =>
-      patiently(() => read(temporal.workflow.getHandle(workflowId), ownersQuery, machines)),
+      patiently(() =>
+        read(temporal.workflow.getHandle(workflowId), clusterMessages.queries.owners, machines),
+      ),
     disown: (workflowId, machines) =>
       patiently(() =>
-        temporal.workflow.getHandle(workflowId).executeUpdate(disownUpdate, { args: [machines] }),
+        temporal.workflow
+          .getHandle(workflowId)
+          .executeUpdate(clusterMessages.updates.disown, { args: [machines] }),
       ),
   };
 }

@@ -2,12 +2,7 @@ import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@
 import { GoneError, RefusedError, type Computers } from '../activities/reservation/parts.js';
 import { listMachineNames } from '../client/list.js';
 import { machineWorkflowId } from '../model/names.js';
-import {
-  askImageUpdate,
-  stopUnneededUpdate,
-  machineQuery,
-  operateMachineUpdate,
-} from '../workflows/machine/messages.js';
+import { machineMessages } from '../workflows/messages.js';
 import { read } from '../client/read.js';
 
 const patienceMs = 10_000;
@@ -24,7 +19,7 @@ export function computersOf(temporal: Client): Computers {
     names: () => patiently(() => listMachineNames(temporal)),
     view: async (name) => {
       try {
-        const view = await patiently(() => read(handle(name), machineQuery));
+        const view = await patiently(() => read(handle(name), machineMessages.queries.status));
         // A workflow that has ended still answers queries.
         return view.removed === true ? undefined : view;
       } catch (error) {
@@ -33,13 +28,19 @@ export function computersOf(temporal: Client): Computers {
       }
     },
     askImage: (name, image) =>
-      patiently(() => handle(name).executeUpdate(askImageUpdate, { args: [image] }), imagePatienceMs),
+      patiently(
+        () => handle(name).executeUpdate(machineMessages.updates.askImage, { args: [image] }),
+        imagePatienceMs,
+      ),
     stopUnneeded: (name, key) =>
-      patiently(() => handle(name).executeUpdate(stopUnneededUpdate, { args: [{ key }] })),
+      patiently(() => handle(name).executeUpdate(machineMessages.updates.stopUnneeded, { args: [{ key }] })),
     operate: async (name, request) => {
       try {
-        return (await patiently(() => handle(name).executeUpdate(operateMachineUpdate, { args: [request] })))
-          .operation;
+        return (
+          await patiently(() =>
+            handle(name).executeUpdate(machineMessages.updates.operate, { args: [request] }),
+          )
+        ).operation;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError)
           throw new GoneError(`machine ${name} is no longer registered`, { cause: error });

@@ -5,7 +5,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import type { NodeLeases } from '../activities/image/lease-node.js';
-import { leasedQuery, releaseSignal, leaseUpdate, nodeQuery } from '../workflows/cluster/messages.js';
+import { clusterMessages, nodeMachineMessages } from '../workflows/messages.js';
 import { read } from '../client/read.js';
 
 const patienceMs = 20_000;
@@ -18,12 +18,16 @@ export function leasesOf(temporal: Client): NodeLeases {
     find: (workflowId, nodeId) =>
       patiently(async () => {
         const handle = temporal.workflow.getHandle(workflowId);
-        return (await isOpen(temporal, workflowId)) ? read(handle, nodeQuery, nodeId) : 'gone';
+        return (await isOpen(temporal, workflowId))
+          ? read(handle, clusterMessages.queries.node, nodeId)
+          : 'gone';
       }),
     lease: (workflowId, request) =>
       patiently(async () => {
         try {
-          await temporal.workflow.getHandle(workflowId).executeUpdate(leaseUpdate, { args: [request] });
+          await temporal.workflow
+            .getHandle(workflowId)
+            .executeUpdate(clusterMessages.updates.lease, { args: [request] });
           return undefined;
         } catch (error) {
           if (error instanceof WorkflowUpdateFailedError) return error.cause?.message ?? error.message;
@@ -32,13 +36,15 @@ export function leasesOf(temporal: Client): NodeLeases {
         }
       }),
     release: (workflowId, request) =>
-      patiently(() => temporal.workflow.getHandle(workflowId).signal(releaseSignal, request)),
+      patiently(() =>
+        temporal.workflow.getHandle(workflowId).signal(clusterMessages.signals.release, request),
+      ),
     has: (workflowId, lease) =>
       patiently(async () => {
         try {
           return (
             (await isOpen(temporal, workflowId)) &&
-            (await read(temporal.workflow.getHandle(workflowId), leasedQuery, lease))
+            (await read(temporal.workflow.getHandle(workflowId), nodeMachineMessages.queries.leased, lease))
           );
         } catch (error) {
           if (error instanceof QueryNotRegisteredError) return false;

@@ -14,13 +14,7 @@ import type { AllocatedNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../schema/output/pool.js';
 import { PluginError, type NodePools } from '../plugins/contract.js';
-import {
-  allocatedQuery,
-  endUpdate,
-  poolSpecQuery,
-  requestsQuery,
-  requestUpdate,
-} from '../workflows/pool/messages.js';
+import { poolMessages } from '../workflows/messages.js';
 import { read } from '../client/read.js';
 
 /** Requests in one message to a pool. */
@@ -53,7 +47,7 @@ export function readNodePools(temporal: Client): NodePools {
       ask(
         temporal,
         pool,
-        async (handle) => Object.keys((await read(handle, poolSpecQuery))?.labels ?? {}),
+        async (handle) => Object.keys((await read(handle, poolMessages.queries.spec))?.labels ?? {}),
         () => undefined,
       ),
     names: async () => (await listPools(temporal)).map(({ name }) => name),
@@ -67,7 +61,7 @@ function openLine(temporal: Client, pool: string): Line {
         ask(
           temporal,
           pool,
-          (handle) => handle.executeUpdate(requestUpdate, { args: [demands] }),
+          (handle) => handle.executeUpdate(poolMessages.updates.request, { args: [demands] }),
           () => {
             throw new PluginError(
               'Invalid',
@@ -81,7 +75,7 @@ function openLine(temporal: Client, pool: string): Line {
       const { requests } = await ask(
         temporal,
         pool,
-        (handle) => read(handle, requestsQuery, { ids }),
+        (handle) => read(handle, poolMessages.queries.requests, { ids }),
         () => ({ requests: [] }),
       );
       return ids.map((id) => requests.find((request) => request.id === id));
@@ -90,7 +84,7 @@ function openLine(temporal: Client, pool: string): Line {
       await ask(
         temporal,
         pool,
-        (handle) => handle.executeUpdate(endUpdate, { args: [{ ids, how: 'returned' }] }),
+        (handle) => handle.executeUpdate(poolMessages.updates.end, { args: [{ ids, how: 'returned' }] }),
         () => undefined,
       );
       return ids.map(() => true);
@@ -105,7 +99,7 @@ async function readDrawn(temporal: Client, pool: string): Promise<readonly Alloc
     const page = await ask(
       temporal,
       pool,
-      (handle) => read(handle, allocatedQuery, from),
+      (handle) => read(handle, poolMessages.queries.allocated, from),
       () => ({ nodes: [] }),
     );
     allocated.push(...page.nodes);

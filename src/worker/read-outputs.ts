@@ -6,7 +6,7 @@ import {
 } from '@temporalio/client';
 import type { OutputReader } from '../activities/cluster/imports.js';
 import { clusterWorkflowId } from '../model/names.js';
-import { outputsQuery, sourcesQuery } from '../workflows/cluster/messages.js';
+import { clusterMessages } from '../workflows/messages.js';
 import { read } from '../client/read.js';
 
 const patienceMs = 20_000;
@@ -30,7 +30,7 @@ export function outputReader(temporal: Client): OutputReader {
       }
     });
   return {
-    outputs: (cluster) => ask(cluster, (handle) => read(handle, outputsQuery)),
-    sources: (cluster) => ask(cluster, (handle) => read(handle, sourcesQuery)),
+    outputs: (cluster) => ask(cluster, (handle) => read(handle, clusterMessages.queries.outputs)),
+    sources: (cluster) => ask(cluster, (handle) => read(handle, clusterMessages.queries.sources)),
   };
 }

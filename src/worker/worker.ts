@@ -53,7 +53,7 @@ import { watchInstallation } from './watch-installation.js';
 import { watchSchedules } from './watch-schedules.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { read } from '../client/read.js';
-import { peersQuery } from '../workflows/cluster/messages.js';
+import { clusterMessages } from '../workflows/messages.js';
 
 export interface HeddleWorkerOptions {
   readonly config: Config;
@@ -196,7 +196,7 @@ export async function prepareWorkers({
     resources: resourcesOf(resources),
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>
-        read(temporal.workflow.getHandle(workflowId), peersQuery, request),
+        read(temporal.workflow.getHandle(workflowId), clusterMessages.queries.peers, request),
       ),
     claims: createClaims(temporal),
     runFolder: join(config.dataFolder, 'runs'),

@@ -21,7 +21,7 @@ import {
   workflowQueue,
 } from '../model/names.js';
 import { workflowTaskMs } from '../model/resumption.js';
-import { clusterEventSignal, deleteSignal } from './cluster/messages.js';
+import { clusterEventSignal, clusterMessages } from './messages.js';
 
 export type { OperationOutcome, WrittenCluster };
 
@@ -89,7 +89,9 @@ function clusterOf(name: string, received: Received): ChildCluster {
     settled,
     delete: async () => {
       const by = `workflow ${workflowInfo().workflowId}`;
-      await getExternalWorkflowHandle(clusterWorkflowId(name)).signal(deleteSignal, { by });
+      await getExternalWorkflowHandle(clusterWorkflowId(name)).signal(clusterMessages.signals.requestDelete, {
+        by,
+      });
       for (;;) {
         const outcome = await settled();
         if (outcome.kind === 'delete') return outcome;

@@ -2,6 +2,8 @@ import {
   allHandlersFinished,
   ApplicationFailure,
   CancellationScope,
+  defineQuery,
+  defineSignal,
   defineUpdate,
   isCancellation,
   log,
@@ -10,14 +12,13 @@ import {
   setHandler,
   sleep,
   upsertMemo,
-  type QueryDefinition,
-  type SignalDefinition,
 } from '@temporalio/workflow';
-import type { UpdateDefinition } from '@temporalio/common';
+import type { Contract } from '../model/contract.js';
 import { excessOf, type Bounds } from '../model/bounds.js';
 import { jsonBytes, mostSent } from '../model/carried.js';
 import { answerType, notYetType, readUpdateName } from '../model/messages/read.js';
 import { originsOf, type Moved } from '../model/move.js';
+import type { AnyFunction, AnyHandlers, Handlers, Refusal, RefusalOf } from './handlers.js';
 import {
   condition,
   conditionOf,
@@ -278,9 +279,6 @@ export function refreshDetails(): void {
 /** One row of an entity's message table; the message guard has checked the shape of what arrives. */
 export type Message = (memory: EntityMemory) => void;
 
-/** Why a message is refused: a sentence, or a sentence with the failure type that clients read. */
-export type Refusal = string | { readonly is: string; readonly why: string };
-
 /** Makes validators that refuse first of all for this reason. */
 export function refusing(
   why: () => Refusal | undefined,
@@ -292,22 +290,38 @@ export function refusing(
       why() ?? refusalOf?.(...args);
 }
 
+/** The messages of a workflow. A message of the contract without a handler does not compile. */
+export function handlersOf<const Of extends Contract>(
+  contract: Of,
+  handlers: Handlers<Of>,
+): readonly Message[] {
+  const { updates = {}, signals = {}, queries = {} } = handlers as Readonly<Partial<AnyHandlers>>;
+  return [
+    ...Object.entries(updates).map(([name, handler]) => {
+      const [handle, refusalOf] = typeof handler === 'function' ? [handler] : handler;
+      return update(name, contract.updates[name]?.summary, handle, refusalOf);
+    }),
+    ...Object.entries(signals).map(([name, handle]) => signal(name, contract.signals[name]?.summary, handle)),
+    ...Object.entries(queries).map(([name, answer]) => query(name, contract.queries[name]?.summary, answer)),
+  ];
+}
+
 /**
  * Every update has a validator: without one, the SDK runs no interceptor before it accepts the update and
  * writes it to the history.
  */
-export function update<Result, Args extends unknown[]>(
-  definition: UpdateDefinition<Result, Args>,
-  description: string,
-  handle: (...args: NoInfer<Args>) => NoInfer<Result> | Promise<NoInfer<Result>>,
-  refusalOf: (...args: NoInfer<Args>) => Refusal | undefined = () => undefined,
+function update(
+  name: string,
+  description: string | undefined,
+  handle: AnyFunction,
+  refusalOf: RefusalOf = () => undefined,
 ): Message {
   return (memory) => {
-    const refuseThese = (...args: Args): void => refuse(refusalOf(...args));
-    const validator = (...args: Args): void => {
+    const refuseThese = (...args: unknown[]): void => refuse(refusalOf(...args));
+    const validator = (...args: unknown[]): void => {
       if (!isBehindEarlierTasks()) refuseThese(...args);
     };
-    const accept = (...args: Args): Promise<Result> =>
+    const accept = (...args: unknown[]): Promise<unknown> =>
       enqueue(
         ofMessage(() => {
           memory.updates += 1;
@@ -318,17 +332,13 @@ export function update<Result, Args extends unknown[]>(
           return result instanceof Promise ? result.finally(() => noteChange(memory)) : result;
         }),
       );
-    setHandler(definition, accept as never, { validator: validator as never, description });
+    setHandler(defineUpdate<unknown, unknown[]>(name), accept, { validator, description });
   };
 }
 
-export function signal<Args extends unknown[]>(
-  definition: SignalDefinition<Args>,
-  description: string,
-  handle: (...args: NoInfer<Args>) => void,
-): Message {
+function signal(name: string, description: string | undefined, handle: AnyFunction): Message {
   return (memory) => {
-    const accept = (...args: Args): Promise<void> =>
+    const accept = (...args: unknown[]): Promise<void> =>
       enqueue(
         ofMessage(() => {
           leaveMark();
@@ -336,21 +346,17 @@ export function signal<Args extends unknown[]>(
           handle(...args);
         }),
       );
-    setHandler(definition, accept as never, { description });
+    setHandler(defineSignal<unknown[]>(name), accept, { description });
   };
 }
 
 /** Each run of a workflow has its own instance of this module. */
-const answers = new Map<string, (...args: unknown[]) => unknown>();
+const answers = new Map<string, AnyFunction>();
 
-export function query<Result, Args extends unknown[]>(
-  definition: QueryDefinition<Result, Args>,
-  description: string,
-  answer: (...args: NoInfer<Args>) => NoInfer<Result>,
-): Message {
+function query(name: string, description: string | undefined, answer: AnyFunction): Message {
   return () => {
-    setHandler(definition, answer as never, { description });
-    answers.set(definition.name, answer as never);
+    setHandler(defineQuery<unknown, unknown[]>(name), answer, { description });
+    answers.set(name, answer);
   };
 }
 

@@ -15,7 +15,7 @@ import type { ActivityCall } from '../model/messages/activity-call.js';
 import { isEnvelope } from '../model/messages/envelope.js';
 import { readRefusal } from '../model/messages/refusal.js';
 import { readSealedFailure, type SealedFailure } from '../model/messages/sealed-failure.js';
-import { messagesOf } from '../model/messages/table.js';
+import { contractOf } from '../model/messages/table.js';
 import { readSealedResult } from '../model/messages/sealed-result.js';
 import { unknownOutcome } from '../model/node/failure.js';
 import { unknownMachineText } from '../model/node/unknown-machine.js';
@@ -38,7 +38,7 @@ export const interceptors = (): WorkflowInterceptors => ({
         const fail = (cause: Error): ActivityFailure =>
           failActivity(cause, { activityType, activityId: options.activityId });
         const refusalOfKey = (): Promise<string | undefined> => refusalOfResult('activity', seq);
-        if (messagesOf(workflowInfo().workflowType) === undefined)
+        if (contractOf(workflowInfo().workflowType) === undefined)
           return acceptResult(next(input), fail, refusalOfKey);
         const call = uuid4();
         const limits: Limits = { options, from: recorded().at };

@@ -18,10 +18,10 @@ import {
 } from '../model/messages/envelope.js';
 import type { Seal } from '../model/messages/seal.js';
 import { readUpdateName } from '../model/messages/read.js';
-import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
+import { argumentsOf, checkArguments, isHeddleMessage, contractOf } from '../model/messages/table.js';
 import { numberedSignals, type MessageRefusal } from '../model/messages/taken.js';
 import { clusterEventSignalName } from '../model/names.js';
-import type { Arguments, WorkflowMessages } from '../model/messages/argument-shapes.js';
+import type { Arguments, Contract } from '../model/contract.js';
 import { refreshDetails } from './entity.js';
 import {
   failIfUnopened,
@@ -57,7 +57,7 @@ export const interceptors = (): WorkflowInterceptors => ({
   internals: [
     {
       activate(input, next) {
-        const messages = messagesOf(workflowInfo().workflowType);
+        const messages = contractOf(workflowInfo().workflowType);
         const { activation } = input;
         (messages === undefined ? requireAllOpen : notePayloadKeys)(activation.jobs ?? []);
         if (messages !== undefined && activation.jobs) {
@@ -86,7 +86,7 @@ const metadataQuery = '__temporal_workflow_metadata';
 
 const inbound: WorkflowInboundCallsInterceptor = {
   async execute(input, next) {
-    const messages = messagesOf(workflowInfo().workflowType);
+    const messages = contractOf(workflowInfo().workflowType);
     if (messages === undefined) return next(input);
     let args: readonly unknown[];
     try {
@@ -114,7 +114,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
     return answer;
   },
   async handleSignal(input, next) {
-    const messages = messagesOf(workflowInfo().workflowType);
+    const messages = contractOf(workflowInfo().workflowType);
     if (messages === undefined) return next(input);
     const { signalName: name } = input;
     const lookup = refusalOfSignal(keyOfMessage(input.headers));
@@ -132,7 +132,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
     return next({ ...input, args: [...opened.args] });
   },
   async handleQuery(input, next) {
-    const messages = messagesOf(workflowInfo().workflowType);
+    const messages = contractOf(workflowInfo().workflowType);
     if (messages === undefined) return next(input);
     const shapes = argumentsOf(messages, 'queries', input.queryName);
     // A query changes nothing and its answer is encrypted, so one without arguments needs no envelope: the
@@ -147,12 +147,12 @@ const inbound: WorkflowInboundCallsInterceptor = {
 
 const outbound: WorkflowOutboundCallsInterceptor = {
   scheduleActivity(input, next) {
-    if (messagesOf(workflowInfo().workflowType) === undefined) return next(input);
+    if (contractOf(workflowInfo().workflowType) === undefined) return next(input);
     return next({ ...input, args: sealMessage(purposeOf('activity', input.activityType), input.args) });
   },
   async startChildWorkflowExecution(input, next) {
     const { workflowType, options } = input;
-    if (messagesOf(workflowType) === undefined) return next(input);
+    if (contractOf(workflowType) === undefined) return next(input);
     return next({
       ...input,
       options: {
@@ -172,7 +172,7 @@ const outbound: WorkflowOutboundCallsInterceptor = {
   },
   continueAsNew(input, next) {
     const { workflowType } = input.options;
-    if (messagesOf(workflowType) === undefined) return next(input);
+    if (contractOf(workflowType) === undefined) return next(input);
     return next({
       ...input,
       args: sealMessage(purposeOf('start', workflowType), input.args, sealOfNextRun()),
@@ -205,7 +205,7 @@ type Opened = Extract<ReturnType<typeof openMessage>, { readonly ok: true }>;
 type Refused = { readonly ok: false } & Partial<MessageRefusal> & Pick<MessageRefusal, 'why'>;
 
 /** @throws ApplicationFailure that fails the workflow, if it must not start like this. */
-function openStart(messages: WorkflowMessages, { args, headers }: WorkflowExecuteInput): readonly unknown[] {
+function openStart(messages: Contract, { args, headers }: WorkflowExecuteInput): readonly unknown[] {
   requireOpenStart(keyOfMessage(headers));
   const { workflowType, startTime } = workflowInfo();
   const opened = open('start', workflowType, { args, shapes: messages.start, now: startTime.getTime() });
@@ -217,7 +217,7 @@ function openStart(messages: WorkflowMessages, { args, headers }: WorkflowExecut
 let startRefusal: ApplicationFailure | undefined;
 
 /** The client of an update that came with a refused start learns why. */
-function refuseUpdates({ updates }: WorkflowMessages, refusal: ApplicationFailure): void {
+function refuseUpdates({ updates }: Contract, refusal: ApplicationFailure): void {
   startRefusal = refusal;
   const refuse = (): void => undefined;
   for (const name of Object.keys(updates)) setHandler(defineUpdate(name), refuse, { validator: refuse });
@@ -225,7 +225,7 @@ function refuseUpdates({ updates }: WorkflowMessages, refusal: ApplicationFailur
 
 /** With the seal of an update that is taken once. */
 function openUpdate(name: string, args: unknown[]): { readonly args: unknown[]; readonly seal?: Seal } {
-  const messages = messagesOf(workflowInfo().workflowType);
+  const messages = contractOf(workflowInfo().workflowType);
   if (messages === undefined) return { args };
   const shapes = argumentsOf(messages, 'updates', name);
   const opened = open('update', name, { args, shapes, now: taskTime() });

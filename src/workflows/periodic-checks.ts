@@ -1,5 +1,5 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import { checkSignal } from './cluster/messages.js';
+import { machineMessages } from './messages.js';
 import { schedule } from './schedule.js';
 import { signalIfThere } from './signal-if-there.js';
 
@@ -13,7 +13,9 @@ export async function periodicChecks(): Promise<string> {
   for (let first = 0; first < workflows.length; first += atOnce) {
     // A workflow that ended since it was listed needs no check.
     const answers = await Promise.all(
-      workflows.slice(first, first + atOnce).map((workflowId) => signalIfThere(workflowId, checkSignal)),
+      workflows
+        .slice(first, first + atOnce)
+        .map((workflowId) => signalIfThere(workflowId, machineMessages.signals.check)),
     );
     notified += answers.filter(Boolean).length;
   }

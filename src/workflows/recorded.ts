@@ -1,5 +1,5 @@
 import { upsertMemo, workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
-import { messagesOf } from '../model/messages/table.js';
+import { contractOf } from '../model/messages/table.js';
 import { readSealedResult } from '../model/messages/sealed-result.js';
 
 /**
@@ -95,7 +95,7 @@ function clockOfSdk(): ClockOfSdk {
 }
 
 function isOurs(): boolean {
-  return messagesOf(workflowInfo().workflowType) !== undefined;
+  return contractOf(workflowInfo().workflowType) !== undefined;
 }
 
 /** Runs before all other interceptors of results, so that they see what the activity returned. */

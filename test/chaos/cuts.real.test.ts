@@ -8,7 +8,7 @@ import { clusterWorkflowId, lockWorkflowId, rateLimiterWorkflowId } from '../../
 import { replayHistories, runningHistories } from '../../src/replay/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { callTimesOf, locksOf } from '../../src/worker/account-workflows.js';
-import { imageUpdateSignal } from '../../src/workflows/image/messages.js';
+import { poolMessages } from '../../src/workflows/messages.js';
 import { openRandom, seedOf, settingOf } from '../harness/chaos/random.js';
 import { startGrpcProxy, type GrpcAnswer, type GrpcFate, type GrpcProxy } from '../harness/grpc-proxy.js';
 import { openGround } from '../harness/machine/ground.js';
@@ -115,7 +115,12 @@ describe('workflows of all kinds, whose tasks are lost, late and repeated', () =
         repeat(400, 'messages', () =>
           workflow
             .getHandle('pool/ci')
-            .signal(imageUpdateSignal, { image: 'debian', uid: 'u', version: (version += 1), offers: {} }),
+            .signal(poolMessages.signals.imageUpdate, {
+              image: 'debian',
+              uid: 'u',
+              version: (version += 1),
+              offers: {},
+            }),
         ),
         repeat(500, 'messages', () =>
           locksOf(client.temporal, 'serial').take({

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { deleteSignal } from '../../src/workflows/cluster/messages.js';
+import { clusterMessages } from '../../src/workflows/messages.js';
 import { clusterWorkflowId } from '../../src/model/names.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { hasTerminal, startOnTerminal } from '../harness/cli/terminal.js';
@@ -84,7 +84,7 @@ describe('commands that destroy machines', () => {
     );
     await client.temporal.workflow
       .getHandle(clusterWorkflowId('locked'))
-      .signal(deleteSignal, { by: 'a caller without an answer' });
+      .signal(clusterMessages.signals.requestDelete, { by: 'a caller without an answer' });
     expect(await run('machine', 'load', 'locked/app-1', 'host')).toMatchObject({
       stdout: expect.stringContaining('is locked by its file'),
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bounds, excessOf, type Bounds } from '../../src/model/bounds.js';
 import { cutText, firstWithin, jsonBytes, mostSent } from '../../src/model/carried.js';
-import { messageTable } from '../../src/model/messages/table.js';
+import { contracts } from '../../src/model/messages/table.js';
 import { packCluster, unpackCluster } from '../../src/model/cluster/carry.js';
 import { withoutHealth } from '../../src/model/cluster/work.js';
 import { refuseRequests } from '../../src/model/pool/room.js';
@@ -22,7 +22,7 @@ describe('the bounds of a carried state', () => {
   it('exist for every workflow that carries a state', () => {
     const ended = ['plan', 'nodeMachine', 'artifactPart', 'delivery', 'sweep', 'periodicChecks'];
     expect(types.toSorted()).toEqual(
-      Object.keys(messageTable)
+      Object.keys(contracts)
         .filter((type) => !ended.includes(type))
         .toSorted(),
     );

@@ -16,7 +16,7 @@ import {
   variants,
   withField,
   type Shape,
-} from '../../src/model/messages/shape.js';
+} from '../../src/model/shape.js';
 
 const person = object({ by: text(5), age: optional(count(150)) });
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);

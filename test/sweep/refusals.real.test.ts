@@ -6,7 +6,7 @@ import type { SweepReport } from '../../src/client/index.js';
 import { claimsWorkflowId, claimsWorkflowType, workflowQueue } from '../../src/model/names.js';
 import type { SweepSettings } from '../../src/model/sweep/sweep.js';
 import { keepSweepSchedule } from '../../src/server/schedules.js';
-import { claimUpdate, heldClaimsQuery } from '../../src/workflows/cluster/messages.js';
+import { claimsMessages } from '../../src/workflows/messages.js';
 import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -128,7 +128,7 @@ describe('the sweep', () => {
     await temporal.workflow.getHandle('cluster/stuck').terminate();
 
     // A machine that carries no tags: its claim is freed, and nothing on it is touched.
-    await temporal.workflow.executeUpdateWithStart(claimUpdate, {
+    await temporal.workflow.executeUpdateWithStart(claimsMessages.updates.claim, {
       args: [{ take: [{ key: 'gone/app-1/1', candidates: 0 }], candidates: [['r1']], release: [] }],
       startWorkflowOperation: new WithStartWorkflowOperation(claimsWorkflowType, {
         workflowId: claimsWorkflowId('rack'),
@@ -152,7 +152,7 @@ describe('the sweep', () => {
       return (
         !(await alive(late)) &&
         !(await alive(held)) &&
-        Object.keys(await claims.query(heldClaimsQuery)).length === 0
+        Object.keys(await claims.query(claimsMessages.queries.held)).length === 0
       );
     });
   });

@@ -9,7 +9,12 @@ import { packCluster, unpackCluster } from '../../src/model/cluster/carry.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { groupQueue, groupWorkflowId, groupWorkflowType, workflowQueue } from '../../src/model/names.js';
 import { openConnection } from '../../src/server/connect.js';
-import { instructSignal, payloadQuery, readOutputsSignal } from '../../src/workflows/cluster/messages.js';
+import {
+  artifactMessages,
+  clusterMessages,
+  groupMessages,
+  poolMessages,
+} from '../../src/workflows/messages.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { newGroup, type GroupStart } from '../../src/model/cluster/group.js';
@@ -17,8 +22,6 @@ import type { ClusterState } from '../../src/model/cluster/state.js';
 import { packWork } from '../../src/model/cluster/work.js';
 import { noPeers } from '../../src/model/node/peers.js';
 import type { ServedPlan } from '../../src/model/plan/plan.js';
-import { putResourceUpdate } from '../../src/workflows/artifact/messages.js';
-import { requestUpdate } from '../../src/workflows/pool/messages.js';
 import { fullClusterState } from '../harness/workflows/filled-clusters.js';
 import { filled } from '../harness/workflows/filled.js';
 import { specOf } from '../harness/workflows/filler.js';
@@ -115,7 +118,9 @@ describe('an entity that is filled to its limits', () => {
     const { id, carried } = filled.pool;
     await start('pool', id, carried());
     const demand = { id: 'one-more', labels: ['label-0'], requester: 'test' };
-    await expect(handleOf(id).executeUpdate(requestUpdate, { args: [[demand]] })).rejects.toMatchObject({
+    await expect(
+      handleOf(id).executeUpdate(poolMessages.updates.request, { args: [[demand]] }),
+    ).rejects.toMatchObject({
       cause: {
         message: expect.stringMatching(
           /^pool full would have \d+ bytes of nodes and requests as JSON; the limit is \d+; return nodes/,
@@ -137,7 +142,7 @@ describe('an entity that is filled to its limits', () => {
       by: '\u0001'.repeat(200),
     } as const;
     await expect(
-      handleOf('artifacts').executeUpdate(putResourceUpdate, { args: [put] }),
+      handleOf('artifacts').executeUpdate(artifactMessages.updates.put, { args: [put] }),
     ).rejects.toMatchObject({
       cause: {
         message: expect.stringMatching(
@@ -152,7 +157,7 @@ describe('an entity that is filled to its limits', () => {
     const workflowId = 'cluster/read';
     await start('cluster', workflowId, { ...fullCluster(), name: 'read' });
     for (let number = 0; number < 30; number += 1)
-      await handleOf(workflowId).signal(readOutputsSignal, {
+      await handleOf(workflowId).signal(clusterMessages.signals.readOutputs, {
         cluster: `reader-${number}`,
         values: { x: 'x'.repeat(20_000) },
       });
@@ -198,9 +203,9 @@ describe('a cluster whose plan was not carried', () => {
     expect(operation).toMatchObject({ state: 'done' });
     expect(status.nodes.map(({ nodeId }) => nodeId).toSorted()).toEqual(['app-1', 'app-2', 'app-3']);
     expect(await begun('unplanned')).toEqual(oncePerNode('INSTALL', 'START'));
-    expect(await handleOf('cluster/unplanned/group/1').query(payloadQuery, 'app-3')).toMatchObject({
-      nodenum: 3,
-    });
+    expect(
+      await handleOf('cluster/unplanned/group/1').query(clusterMessages.queries.payload, 'app-3'),
+    ).toMatchObject({ nodenum: 3 });
     const made = (await stack.service.machines()).map(({ hostname }) => String(hostname));
     expect(made.filter((name) => name.startsWith('unplanned-'))).toHaveLength(3);
     await stack.client.delete('unplanned');
@@ -262,7 +267,7 @@ describe('a cluster whose plan was not carried', () => {
       limits,
       nodenums: { 'app-2': 2, 'app-3': 3 },
     } as const;
-    await group.signal(instructSignal, {
+    await group.signal(groupMessages.signals.instruct, {
       groupUid,
       seq: 1,
       at: Date.now(),

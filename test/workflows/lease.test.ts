@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { clusterWorkflowId } from '../../src/model/names.js';
-import { leaseUpdate, releaseSignal } from '../../src/workflows/cluster/messages.js';
+import { clusterMessages } from '../../src/workflows/messages.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { openLedger } from '../harness/workflows/ledger.js';
@@ -36,9 +36,11 @@ describe('A leased node', () => {
 
     const handle = stack.client.temporal.workflow.getHandle(clusterWorkflowId('shop'));
     const leaseId = 'test/1';
-    await handle.executeUpdate(leaseUpdate, { args: [{ nodeId: 'app-1', leaseId, to: 'image/test' }] });
+    await handle.executeUpdate(clusterMessages.updates.lease, {
+      args: [{ nodeId: 'app-1', leaseId, to: 'image/test' }],
+    });
     await stack.service.arm({ fault: 'http', operation: 'list', status: 503, count: 3 });
-    await handle.signal(releaseSignal, { leaseId, repair: true });
+    await handle.signal(clusterMessages.signals.release, { leaseId, repair: true });
     await until('the node is restored', async () => {
       const { lease, operation: current, queued } = await stack.client.status('shop');
       return lease === undefined && current === undefined && queued.length === 0;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readUpdateName } from '../../src/model/messages/read.js';
-import { checkArguments, messagesOf, messageTable } from '../../src/model/messages/table.js';
-import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
+import { checkArguments, contractOf, contracts } from '../../src/model/messages/table.js';
+import type { Contract } from '../../src/model/contract.js';
 import { workflowQueue } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { attacksOn, malformed, type Attack } from '../harness/workflows/attacks.js';
@@ -14,7 +14,7 @@ import {
 import { causeOf, proofs } from '../harness/workflows/proper-messages.js';
 import { samples } from '../harness/workflows/sample-messages.js';
 
-const types = Object.keys(messageTable) as WorkflowType[];
+const types = Object.keys(contracts) as WorkflowType[];
 
 let world: MessageWorld;
 beforeAll(async () => {
@@ -22,18 +22,18 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-describe('the message table', () => {
+describe('the contracts', () => {
   it.each(types)('accepts the sample of every message of %s', (type) => {
-    const { start, updates, signals, queries } = messageTable[type] as WorkflowMessages;
+    const { start, updates, signals, queries } = contracts[type] as Contract;
     expect(checkArguments(start, samples[type].start)).toBeUndefined();
     for (const [table, sample] of [
       [updates, samples[type].updates],
       [signals, samples[type].signals],
       [queries, samples[type].queries],
     ] as const) {
-      for (const [name, shapes] of Object.entries(table))
+      for (const [name, { args }] of Object.entries(table))
         expect(
-          checkArguments(shapes, (sample as Record<string, unknown[]>)[name] ?? ['none']),
+          checkArguments(args, (sample as Record<string, unknown[]>)[name] ?? ['none']),
           name,
         ).toBeUndefined();
     }
@@ -41,14 +41,14 @@ describe('the message table', () => {
 });
 
 describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s workflow', (type) => {
-  const messages: WorkflowMessages = messageTable[type];
+  const messages: Contract = contracts[type];
   const sampleOf = (kind: 'updates' | 'signals' | 'queries', name: string): readonly unknown[] =>
     (samples[type][kind] as Readonly<Record<string, readonly unknown[]>>)[name] ?? [];
   const attacks = (
     kind: 'update' | 'signal' | 'query',
     table: 'updates' | 'signals' | 'queries',
   ): readonly (Attack & { readonly name: string })[] =>
-    Object.entries(messages[table]).flatMap(([name, shapes]) => {
+    Object.entries(messages[table]).flatMap(([name, { args: shapes }]) => {
       const sample = sampleOf(table, name);
       return [...attacksOn(kind, name, sample), ...malformed(kind, name, { shapes, sample })].map(
         (attack) => ({ ...attack, name }),
@@ -174,7 +174,7 @@ describe.each(types)('the start of a %s workflow', (type) => {
   // Promise: starts-sealed
   it('fails the workflow before it does anything when it was not sealed for it', async () => {
     const { start, workflowId } = samples[type];
-    const shapes = messagesOf(type)?.start ?? [];
+    const shapes = contractOf(type)?.start ?? [];
     const all = [...attacksOn('start', type, start), ...malformed('start', type, { shapes, sample: start })];
     await Promise.all(
       all.map(async ({ what, client, args, says }, index) => {

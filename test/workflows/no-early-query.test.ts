@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { replayHistories } from '../../src/replay/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
-import { imageUpdateSignal } from '../../src/workflows/image/messages.js';
-import { poolQuery } from '../../src/workflows/pool/messages.js';
+import { poolMessages } from '../../src/workflows/messages.js';
 import { startGrpcProxy, type GrpcProxy } from '../harness/grpc-proxy.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -59,7 +58,12 @@ describe('a query that reaches its worker after further events', () => {
       ((await handle.fetchHistory()).events ?? []).filter((event) => event[attributesOf[type]]).length;
     let version = 0;
     const signal = (): Promise<void> =>
-      handle.signal(imageUpdateSignal, { image: 'debian', uid: 'u', version: (version += 1), offers: {} });
+      handle.signal(poolMessages.signals.imageUpdate, {
+        image: 'debian',
+        uid: 'u',
+        version: (version += 1),
+        offers: {},
+      });
     await stack.startWorker();
     await pool.apply({
       name: 'ci',
@@ -87,7 +91,7 @@ describe('a query that reaches its worker after further events', () => {
       openGate = resolve;
     });
     // As the Web UI asks; Heddle's own clients read by updates.
-    const view = handle.query(poolQuery);
+    const view = handle.query(poolMessages.queries.pool);
     await until('the query is on its way', async () => waitingQueries > 0);
     losesTasks = true;
     await signal();

@@ -2,7 +2,7 @@ import { defineQuery } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { read } from '../../src/client/read.js';
-import { poolQuery, poolNodesQuery } from '../../src/workflows/pool/messages.js';
+import { poolMessages } from '../../src/workflows/messages.js';
 import { startStack, type Stack } from '../harness/stack.js';
 
 describe('reading a workflow', () => {
@@ -33,10 +33,12 @@ describe('reading a workflow', () => {
   const lengthOf = async () => (await handle().describe()).historyLength;
 
   it('leaves no event in its history, however often and by however many', async () => {
-    expect(await read(handle(), poolQuery)).toMatchObject({ name: 'ci' });
+    expect(await read(handle(), poolMessages.queries.pool)).toMatchObject({ name: 'ci' });
     const before = await lengthOf();
     // More at once than the server admits.
-    const views = await Promise.all(Array.from({ length: 40 }, () => read(handle(), poolQuery)));
+    const views = await Promise.all(
+      Array.from({ length: 40 }, () => read(handle(), poolMessages.queries.pool)),
+    );
     expect(views.every(({ name }) => name === 'ci')).toBe(true);
     expect(await lengthOf()).toBe(before);
   });
@@ -46,7 +48,7 @@ describe('reading a workflow', () => {
       cause: { message: 'this workflow has no such message' },
     });
     const wrong = [{ after: 1 }] as unknown as [string];
-    await expect(read(handle(), poolNodesQuery, ...wrong)).rejects.toMatchObject({
+    await expect(read(handle(), poolMessages.queries.nodes, ...wrong)).rejects.toMatchObject({
       cause: { message: expect.stringContaining('text') as string },
     });
   });
@@ -54,8 +56,8 @@ describe('reading a workflow', () => {
   it('gives the last state of a workflow that has ended, and an error for one that never was', async () => {
     await pool().deletePool();
     await handle().result();
-    expect(await read(handle(), poolQuery)).toMatchObject({ name: 'ci' });
+    expect(await read(handle(), poolMessages.queries.pool)).toMatchObject({ name: 'ci' });
     const absent = stack.client.temporal.workflow.getHandle('pool/absent');
-    await expect(read(absent, poolQuery)).rejects.toThrow(/not found/);
+    await expect(read(absent, poolMessages.queries.pool)).rejects.toThrow(/not found/);
   });
 });

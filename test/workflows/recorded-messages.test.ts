@@ -8,13 +8,13 @@ import {
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
+import type { Contract } from '../../src/model/contract.js';
 import { packCluster } from '../../src/model/cluster/carry.js';
 import { newGroup, type GroupReport, type Instructions } from '../../src/model/cluster/group.js';
 import { anyEarlierGroup } from '../../src/model/cluster/numbered.js';
 import { numberedSignals } from '../../src/model/messages/taken.js';
 import { repeatableStarts } from '../../src/model/messages/start.js';
-import { messageTable } from '../../src/model/messages/table.js';
+import { contracts } from '../../src/model/messages/table.js';
 import { recipientsOf } from '../../src/client/check-keys.js';
 import { sealMessages } from '../../src/client/seal-messages.js';
 import { workflowQueue } from '../../src/model/names.js';
@@ -43,7 +43,7 @@ type Kind = 'update' | 'signal';
  * takes no others.
  */
 function messagesOf(type: WorkflowType): readonly { readonly kind: Kind; readonly name: string }[] {
-  const { updates, signals } = messageTable[type] as WorkflowMessages;
+  const { updates, signals } = contracts[type] as Contract;
   const isLast = (name: string): number => Number(/^delete/.test(name));
   const names = Object.keys(updates).toSorted((one, other) => isLast(one) - isLast(other));
   return [
@@ -54,7 +54,7 @@ function messagesOf(type: WorkflowType): readonly { readonly kind: Kind; readonl
   ];
 }
 
-const types = (Object.keys(messageTable) as WorkflowType[]).filter((type) => messagesOf(type).length > 0);
+const types = (Object.keys(contracts) as WorkflowType[]).filter((type) => messagesOf(type).length > 0);
 
 /** Updates that a workflow refuses in the state it has here, and why: no history shows them. */
 const notRecorded: { readonly [Type in WorkflowType]?: Readonly<Record<string, RegExp>> } = {

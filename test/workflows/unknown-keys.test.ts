@@ -12,7 +12,7 @@ import { formatKeys, generateKey, type Key } from '../../src/secrets/key-documen
 import { importKeys, openKeyRing, parseKeyRing, type KeyRing } from '../../src/secrets/keys.js';
 import { dataConverterFor, heddle } from '../../src/temporal-plugin.js';
 import { openInputs } from '../../src/worker/open-inputs.js';
-import { deleteSignal } from '../../src/workflows/cluster/messages.js';
+import { clusterMessages } from '../../src/workflows/messages.js';
 import { makeNamespace } from '../harness/namespace.js';
 import { until } from '../harness/until.js';
 import { causeOf } from '../harness/workflows/proper-messages.js';
@@ -130,7 +130,9 @@ async function signalInVain(handle: WorkflowHandle, by: string): Promise<void> {
   // The result of its first plan is under such a key, too.
   await until('the key of the plan was looked up', async () => (await missedKeys(handle)) > 0);
   const before = await missedKeys(handle);
-  await clients.foreign.workflow.getHandle(handle.workflowId).signal(deleteSignal, { by });
+  await clients.foreign.workflow
+    .getHandle(handle.workflowId)
+    .signal(clusterMessages.signals.requestDelete, { by });
   await until('the key was looked up', async () => (await missedKeys(handle)) > before);
 }
 
@@ -242,7 +244,9 @@ describe('a workflow whose worker gets the key later', () => {
     await signalInVain(handle, 'before');
     await importKeys(join(folder, 'keys'), formatKeys({ current: other.id, keys: [other] }), 'the test');
     await replays(handle);
-    await clients.foreign.workflow.getHandle(handle.workflowId).signal(deleteSignal, { by: 'after' });
+    await clients.foreign.workflow
+      .getHandle(handle.workflowId)
+      .signal(clusterMessages.signals.requestDelete, { by: 'after' });
     await until('the plan of the deletion was read', async () =>
       JSON.stringify(await handle.query('status')).includes('the plan was read'),
     );
@@ -252,7 +256,9 @@ describe('a workflow whose worker gets the key later', () => {
 
   it('handles a signal whose key comes while it is looked up', async () => {
     isPatient = true;
-    await clients.late.workflow.getHandle(waiting.workflowId).signal(deleteSignal, { by: 'late' });
+    await clients.late.workflow
+      .getHandle(waiting.workflowId)
+      .signal(clusterMessages.signals.requestDelete, { by: 'late' });
     await until('the key is looked up', async () =>
       (await waiting.describe()).raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1),
     );

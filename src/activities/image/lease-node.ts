@@ -1,13 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { workflowOfNode, type LeaseNodeRequest, type FoundNode } from '../../model/image/node.js';
 import type { NodeRef } from '../../model/image/spec.js';
-import type {
-  ReleaseRequest,
-  LeaseRequest,
-  CheckLeaseReply,
-  CheckLeaseRequest,
-  NodeReply,
-} from '../../model/node/lease.js';
+import type { ReleaseRequest, LeaseRequest } from '../../model/cluster/contract.js';
+import type { CheckLeaseReply, CheckLeaseRequest, NodeReply } from '../../model/node/lease.js';
 import { clusterWorkflowId } from '../../model/names.js';
 
 /** Leases of nodes from workflows, for images made of a node. `gone`: the server has no such workflow. */

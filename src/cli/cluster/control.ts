@@ -1,6 +1,6 @@
 import { isUndeletable } from '../../model/node/abandon.js';
 import type { HeddleClient } from '../../client/heddle-client.js';
-import type { ApplyReply } from '../../model/cluster/messages.js';
+import type { ApplyReply } from '../../model/cluster/contract.js';
 import type { EndedDocument } from '../../schema/output/operation.js';
 import type { ServerOptions, WaitOptions } from '../configuration.js';
 import { CliError, exitCodes } from '../errors.js';

@@ -1,5 +1,5 @@
 import type { WaitResult } from '../../client/wait.js';
-import type { ApplyReply } from '../../model/cluster/messages.js';
+import type { ApplyReply } from '../../model/cluster/contract.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import type { ClusterStatus } from '../../schema/output/status.js';
 import type { AcceptedDocument, EndedDocument } from '../../schema/output/operation.js';

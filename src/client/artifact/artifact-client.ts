@@ -8,26 +8,19 @@ import {
   artifactsWorkflowId,
   artifactsWorkflowType,
 } from '../../model/names.js';
+import { artifactMessages, clusterMessages } from '../../workflows/messages.js';
 import {
+  type Pruning,
   maxResourceBytes,
   pinReference,
   prunable,
   type Catalogue,
   type PrunedVersion,
-  type Pruning,
   type ResourceRecord,
   type ResourceVersion,
 } from '../../model/artifact/state.js';
 import { readResourceReference, type ResourceFormat } from '../../model/artifact/reference.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
-import { usedResourcesQuery } from '../../workflows/cluster/messages.js';
-import {
-  catalogueQuery,
-  pruneResourcesUpdate,
-  putResourceUpdate,
-  rollBackResourceUpdate,
-  setResourceUpdate,
-} from '../../workflows/artifact/messages.js';
 import { call } from '../call.js';
 import { EntityClient } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
@@ -63,7 +56,7 @@ export class ResourceClient extends EntityClient {
 
   /** Empty until the first version is stored. */
   async catalogue(): Promise<Catalogue> {
-    return this.query('resources', '', catalogueQuery).catch((error: unknown) => {
+    return this.query('resources', '', artifactMessages.queries.catalogue).catch((error: unknown) => {
       if (error instanceof HeddleError && error.code === 'NotFound') return {};
       throw error;
     });
@@ -84,7 +77,7 @@ export class ResourceClient extends EntityClient {
       const content = await sendContent(this.temporal, { format, bytes, label: name });
       const request = { name, by: this.by, ...content };
       const start = { args: [], staticSummary: 'resources of plugins' };
-      return this.updateWithStart(`put ${name}`, name, putResourceUpdate, request, start);
+      return this.updateWithStart(`put ${name}`, name, artifactMessages.updates.put, request, start);
     };
     // A part that existed may have expired meanwhile: then all are sent once more.
     return put().catch((error: unknown) => {
@@ -99,13 +92,13 @@ export class ResourceClient extends EntityClient {
    */
   async set(name: string, version: number | null): Promise<ResourceRecord> {
     await this.#requireName(name);
-    return this.update('set', name, setResourceUpdate, name, version);
+    return this.update('set', name, artifactMessages.updates.set, name, version);
   }
 
   /** Binds a name to its previous version. */
   async rollBack(name: string): Promise<ResourceRecord> {
     await this.#requireName(name);
-    return this.update('rollback', name, rollBackResourceUpdate, name);
+    return this.update('rollback', name, artifactMessages.updates.rollback, name);
   }
 
   /** The bytes of a version. @throws HeddleError NotFound when the content is gone. */
@@ -130,7 +123,7 @@ export class ResourceClient extends EntityClient {
 
   async prune(pruning: Pruning): Promise<readonly PrunedVersion[]> {
     if (Object.keys(await this.catalogue()).length === 0) return [];
-    return this.update('prune', 'resources', pruneResourcesUpdate, pruning);
+    return this.update('prune', 'resources', artifactMessages.updates.prune, pruning);
   }
 
   /**
@@ -168,7 +161,7 @@ export class ResourceClient extends EntityClient {
     for (const { noun, type, idOf } of users) {
       for (const { name } of await call(this.temporal, 'list', () => listRunning(this.temporal, type))) {
         const handle = this.temporal.workflow.getHandle(idOf(name));
-        const ask = (): Promise<readonly string[]> => read(handle, usedResourcesQuery);
+        const ask = (): Promise<readonly string[]> => read(handle, clusterMessages.queries.usedResources);
         for (const digest of await call(this.temporal, `resources of ${noun} ${name}`, ask)) used.add(digest);
       }
     }

@@ -11,7 +11,7 @@ import {
   type ResourceContent,
 } from '../../model/artifact/state.js';
 import type { ResourceFormat } from '../../model/artifact/reference.js';
-import type { PartHeader } from '../../workflows/artifact/messages.js';
+import type { PartHeader } from '../../model/artifact/contract.js';
 
 /** Content that is missing or corrupt. */
 export class ContentError extends Error {

@@ -6,31 +6,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { JsonObject } from '../../model/json.js';
 import { poolWorkflowId, poolWorkflowType } from '../../model/names.js';
 import { restoredPool, type PoolRecords } from '../../model/pool/export.js';
-import type { ConfigureReply, DeleteNodesRequest, PoolStart } from '../../model/pool/messages.js';
+import { poolMessages } from '../../workflows/messages.js';
+import type { ConfigureReply, DeleteNodesRequest } from '../../model/pool/contract.js';
+import type { PoolStart } from '../../model/pool/messages.js';
 import type { PoolFailure } from '../../model/pool/failures.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage } from '../../model/pool/view.js';
-import {
-  configureUpdate,
-  deleteNodesUpdate,
-  deletePoolUpdate,
-  endHoldUpdate,
-  endUpdate,
-  exportUpdate,
-  holdUpdate,
-  nodePayloadQuery,
-  poolFailuresQuery,
-  poolNodesQuery,
-  poolQuery,
-  poolSpecQuery,
-  priorityUpdate,
-  recordsQuery,
-  renewUpdate,
-  requestsQuery,
-  requestUpdate,
-  waitingQuery,
-} from '../../workflows/pool/messages.js';
 import { isClosed } from '../call.js';
 import { EntityClient, type ExportOptions } from '../entity-client.js';
 import { HeddleError } from '../errors.js';
@@ -79,11 +61,13 @@ export class PoolClient extends EntityClient {
       return ids.map(() => true);
     }, perMessage);
     this.#renewals = new Batch(async (ids) => {
-      const gone = new Set(await this.#patiently(() => this.update('renew', name, renewUpdate, ids)));
+      const gone = new Set(
+        await this.#patiently(() => this.update('renew', name, poolMessages.updates.renew, ids)),
+      );
       return ids.map((id) => !gone.has(id));
     }, perMessage);
     this.#watch = new Watch((wanted) =>
-      this.#patiently(() => this.query('requests', name, requestsQuery, wanted)),
+      this.#patiently(() => this.query('requests', name, poolMessages.queries.requests, wanted)),
     );
   }
 
@@ -95,7 +79,13 @@ export class PoolClient extends EntityClient {
     const { name } = this;
     const input: PoolStart = { heddle: { uid: randomUUID() } };
     const start = { args: [input], staticSummary: `pool ${name}` };
-    return this.updateWithStart(`apply pool ${name}`, name, configureUpdate, { spec, by: this.by }, start);
+    return this.updateWithStart(
+      `apply pool ${name}`,
+      name,
+      poolMessages.updates.configure,
+      { spec, by: this.by },
+      start,
+    );
   }
 
   /**
@@ -194,37 +184,37 @@ export class PoolClient extends EntityClient {
    * @throws HeddleError Refused when it has its nodes already.
    */
   async setPriority(id: string, priority: number): Promise<void> {
-    await this.update('change the priority', this.name, priorityUpdate, { id, priority });
+    await this.update('change the priority', this.name, poolMessages.updates.priority, { id, priority });
   }
 
   /** All requests, or those with these ids; credentials of allocated nodes included. */
   async requests(ids?: readonly string[]): Promise<readonly RequestView[]> {
     const wanted = ids === undefined ? { since: 0 } : { ids };
-    return (await this.query('requests', this.name, requestsQuery, wanted)).requests;
+    return (await this.query('requests', this.name, poolMessages.queries.requests, wanted)).requests;
   }
 
   view(): Promise<PoolView> {
-    return this.query('pool', this.name, poolQuery);
+    return this.query('pool', this.name, poolMessages.queries.pool);
   }
 
   /** The tenants whose requests wait, and for what; the one whose request is served next first. */
   waiting(): Promise<readonly TenantWaiting[]> {
-    return this.query('waiting', this.name, waitingQuery);
+    return this.query('waiting', this.name, poolMessages.queries.waiting);
   }
 
   /** What failed in the last day, the newest first. */
   failures(): Promise<readonly PoolFailure[]> {
-    return this.query('failures', this.name, poolFailuresQuery);
+    return this.query('failures', this.name, poolMessages.queries.failures);
   }
 
   spec(): Promise<PoolSpec | null> {
-    return this.query('spec', this.name, poolSpecQuery);
+    return this.query('spec', this.name, poolMessages.queries.spec);
   }
 
   async nodes(): Promise<readonly PoolNodeView[]> {
     const nodes: PoolNodeView[] = [];
     for (let after = ''; ;) {
-      const page: PoolNodesPage = await this.query('nodes', this.name, poolNodesQuery, after);
+      const page: PoolNodesPage = await this.query('nodes', this.name, poolMessages.queries.nodes, after);
       nodes.push(...page.nodes);
       if (page.next === undefined) return nodes;
       after = page.next;
@@ -233,7 +223,7 @@ export class PoolClient extends EntityClient {
 
   /** Everything known about a node, the credentials to log in included. */
   async payload(nodeId: string): Promise<JsonObject> {
-    const payload = await this.query('payload', this.name, nodePayloadQuery, nodeId);
+    const payload = await this.query('payload', this.name, poolMessages.queries.payload, nodeId);
     if (payload !== null) return payload;
     const next = `heddle pool nodes ${this.name}`;
     const message = `pool ${this.name} has no node ${nodeId}; run '${next}' to see its nodes`;
@@ -241,12 +231,12 @@ export class PoolClient extends EntityClient {
   }
 
   async hold(nodeId: string, comment: string, forMs?: number): Promise<void> {
-    await this.update('hold', this.name, holdUpdate, { nodeId, by: this.by, comment, forMs });
+    await this.update('hold', this.name, poolMessages.updates.hold, { nodeId, by: this.by, comment, forMs });
   }
 
   /** Ends a hold; the node is then treated as a used one. */
   async endHold(nodeId: string): Promise<void> {
-    await this.update('end hold', this.name, endHoldUpdate, { nodeId });
+    await this.update('end hold', this.name, poolMessages.updates.endHold, { nodeId });
   }
 
   /** Returns those that are deleted: all of them, or with `withoutUser` those that have no user. */
@@ -254,7 +244,11 @@ export class PoolClient extends EntityClient {
     nodeIds: readonly string[],
     options: Pick<DeleteNodesRequest, 'abandon' | 'withoutUser'> = {},
   ): Promise<readonly string[]> {
-    return this.update('delete', this.name, deleteNodesUpdate, { nodeIds, by: this.by, ...options });
+    return this.update('delete', this.name, poolMessages.updates.deleteNodes, {
+      nodeIds,
+      by: this.by,
+      ...options,
+    });
   }
 
   /**
@@ -262,7 +256,7 @@ export class PoolClient extends EntityClient {
    * end.
    */
   async deletePool(): Promise<void> {
-    await this.update('delete pool', this.name, deletePoolUpdate, { by: this.by });
+    await this.update('delete pool', this.name, poolMessages.updates.deletePool, { by: this.by });
   }
 
   /**
@@ -273,13 +267,16 @@ export class PoolClient extends EntityClient {
    */
   async export(options: ExportOptions = {}): Promise<PoolRecords> {
     const { name } = this;
-    await this.update('export', name, exportUpdate, { by: this.by });
-    return this.awaitRecords(name, () => this.query('records', name, recordsQuery), options);
+    await this.update('export', name, poolMessages.updates.export, { by: this.by });
+    return this.awaitRecords(name, () => this.query('records', name, poolMessages.queries.records), options);
   }
 
   /** Resumes the pool. Only if its records were not restored anywhere: otherwise two pools have the same machines. */
   async cancelExport(): Promise<void> {
-    await this.update('cancel the export', this.name, exportUpdate, { by: this.by, cancel: true });
+    await this.update('cancel the export', this.name, poolMessages.updates.export, {
+      by: this.by,
+      cancel: true,
+    });
   }
 
   /**
@@ -312,12 +309,12 @@ export class PoolClient extends EntityClient {
   }
 
   #sendDemands(demands: readonly NodeDemand[]): Promise<readonly RequestView[]> {
-    return this.#patiently(() => this.update('request', this.name, requestUpdate, demands));
+    return this.#patiently(() => this.update('request', this.name, poolMessages.updates.request, demands));
   }
 
   async #end(ids: readonly string[], how: 'returned' | 'cancelled'): Promise<void> {
     const what = how === 'returned' ? 'return' : 'cancel';
-    await this.#patiently(() => this.update(what, this.name, endUpdate, { ids, how }));
+    await this.#patiently(() => this.update(what, this.name, poolMessages.updates.end, { ids, how }));
   }
 
   /** Repeats an idempotent call while the pool is slow or its worker restarts. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RequestView } from '../../schema/output/pool.js';
-import type { RequestsWanted } from '../../model/pool/messages.js';
+import type { RequestsWanted } from '../../model/pool/contract.js';
 import type { RequestsPage } from '../../model/pool/view.js';
 
 /** Wait between two queries, in ms: short at first, since many nodes are ready soon, and longer without progress. */

@@ -1,23 +1,6 @@
 import type { FoundNode } from './node.js';
 import type { ImageSpec } from './spec.js';
 
-export interface ConfigureImageRequest {
-  readonly spec: unknown;
-  readonly by: string;
-}
-
-export interface ConfigureImageReply {
-  readonly unchanged: boolean;
-  readonly uid: string;
-  /** Accounts whose uploads are being deleted, because the image does not name them any more. */
-  readonly withdrawn: readonly string[];
-}
-
-export interface BuildReply {
-  /** Number of the first build that answers the request. */
-  readonly build: number;
-}
-
 /** Input of CHECK_IMAGE. */
 export interface CheckImageRequest {
   readonly name: string;

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../json.js';
 import type { NodeState } from './state.js';
 
 /**
@@ -15,18 +14,6 @@ export interface NodeLease {
   readonly since: string;
   /** What is on its disk will be another thing. */
   readonly rewrites?: true;
-}
-
-export type LeaseRequest = Omit<NodeLease, 'since'>;
-
-export interface ReleaseRequest {
-  readonly leaseId: string;
-  /** The machine was switched off and on, and answers: its services must be started. */
-  readonly repair: boolean;
-  /** Its disk was rewritten: all services are installed again, on the machine described here. */
-  readonly rewritten?: JsonObject;
-  /** Its disk holds no complete system: another machine replaces it. */
-  readonly broken?: true;
 }
 
 /** Input of CHECK_LEASE. */

@@ -1,4 +1,4 @@
-import type { DeleteNodesRequest, HoldRequest, PriorityRequest } from './messages.js';
+import type { DeleteNodesRequest, HoldRequest, PriorityRequest } from './contract.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import type { PoolState } from './state.js';
 

@@ -8,18 +8,6 @@ export interface PoolStart {
   readonly heddle: { readonly uid: string };
 }
 
-export interface ConfigureRequest {
-  /** A closed pool; it is checked again when it is planned. */
-  readonly spec: unknown;
-  readonly by: string;
-}
-
-export interface ConfigureReply {
-  /** It was configured so already. */
-  readonly unchanged: boolean;
-  readonly poolUid: string;
-}
-
 /** What PLAN_POOL gives: the pool, and where the machines of each provider pool and label come from. */
 export interface PoolPlan {
   readonly spec: PoolSpec;
@@ -31,41 +19,6 @@ export interface PoolPlan {
   /** By type, of the accounts that are named. */
   readonly providerTypes: Readonly<Record<string, ProviderTraits>>;
 }
-
-export interface EndRequest {
-  readonly ids: readonly string[];
-  readonly how: 'returned' | 'cancelled';
-}
-
-export interface PriorityRequest {
-  readonly id: string;
-  /** Low comes first. */
-  readonly priority: number;
-}
-
-export interface HoldRequest {
-  readonly nodeId: string;
-  readonly by: string;
-  readonly comment: string;
-  /** Ms; absent: until it is ended, or the label's limit. */
-  readonly forMs?: number;
-}
-
-export interface DeleteNodesRequest {
-  readonly nodeIds: readonly string[];
-  readonly by: string;
-  /** Forget them without deleting their machines: for machines that cannot be deleted. */
-  readonly abandon?: true;
-  /** Leave those that are in use or held by then. */
-  readonly withoutUser?: true;
-}
-
-export interface DeletePoolRequest {
-  readonly by: string;
-}
-
-/** Requests to report: by id, or changed after a version. */
-export type RequestsWanted = { readonly ids: readonly string[] } | { readonly since: number };
 
 /** Input of READ_QUOTA. */
 export interface QuotaRequest {

@@ -1,7 +1,7 @@
 import { readPublicKey } from '../machine/access.js';
 import { parseImageRef } from '../machine/image.js';
 import { inTheWay } from './calendar.js';
-import type { LogInRequest, ExtendRequest, ReserveRequest } from './messages.js';
+import type { LogInRequest, ExtendRequest, ReserveRequest } from './contract.js';
 import {
   type ReservationSettings,
   activeAssignments,

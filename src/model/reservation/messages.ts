@@ -4,36 +4,6 @@ import type { ImageRef } from '../machine/image.js';
 import type { MachineIntent } from '../machine/state.js';
 import type { Verdict } from '../machine/node-status.js';
 import type { Webhook } from '../event.js';
-import type { ReservationView } from '../../schema/output/reservation.js';
-
-/** What a client requests. Moments are in ms since the epoch. */
-export interface ReserveRequest {
-  readonly user: string;
-  readonly image: ImageRef;
-  /** Default: at once. */
-  readonly from?: number;
-  readonly to: number;
-  readonly wanted: Wanted;
-  readonly by: string;
-}
-
-export interface ReservationRequest {
-  readonly id: string;
-  readonly by: string;
-}
-
-export interface LogInRequest extends ReservationRequest {
-  /** The user's own, in place of a password. */
-  readonly publicKey?: string;
-}
-
-export interface ExtendRequest extends ReservationRequest {
-  readonly to: number;
-}
-
-export interface ReserveReply {
-  readonly reservation: ReservationView;
-}
 
 /** Asks which registered machines would do. */
 export interface FindCandidatesRequest {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { machineActions } from '../../model/machine/actions.js';
 import { parseImageRef } from '../../model/machine/image.js';
-import type { ReserveRequest } from '../../model/reservation/messages.js';
+import type { ReserveRequest } from '../../model/reservation/contract.js';
 import { mostMachines } from '../../model/reservation/check.js';
 import { parseDuration } from '../../model/duration.js';
 import { durationSchema } from '../duration.js';

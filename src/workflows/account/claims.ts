@@ -1,8 +1,7 @@
+import { claimsContract, type ClaimRequest } from '../../model/account/contract.js';
 import { bounds } from '../../model/bounds.js';
-import type { ClaimRequest } from '../../model/node/claims.js';
 import { refuseGrowth } from '../../model/carried.js';
-import { newMemory, query, runEntity, update } from '../entity.js';
-import { claimUpdate, heldClaimsQuery } from '../cluster/messages.js';
+import { newMemory, runEntity, handlersOf } from '../entity.js';
 
 /** The key that holds each claimed machine. */
 type ClaimsState = Readonly<Record<string, string>>;
@@ -34,27 +33,25 @@ export async function claims(input?: { readonly carried: ClaimsState }): Promise
   };
 
   return runEntity(newMemory(), {
-    messages: [
-      update(
-        claimUpdate,
-        'Release machines, then claim the first free candidate for each key.',
-        change,
-        ({ take: added, candidates }) =>
-          added.length === 0
-            ? undefined
-            : refuseGrowth(
-                'the claims of this account',
-                {
-                  state: Object.fromEntries(holders),
-                  added: added.map(({ key, candidates: index }) => [key, longest(candidates[index] ?? [])]),
-                },
-                'divide its machines among several accounts',
-              ),
-      ),
-      query(heldClaimsQuery, 'Claimed machines and the keys that hold them.', () =>
-        Object.fromEntries(holders),
-      ),
-    ],
+    messages: handlersOf(claimsContract, {
+      updates: {
+        claim: [
+          change,
+          ({ take: added, candidates }) =>
+            added.length === 0
+              ? undefined
+              : refuseGrowth(
+                  'the claims of this account',
+                  {
+                    state: Object.fromEntries(holders),
+                    added: added.map(({ key, candidates: index }) => [key, longest(candidates[index] ?? [])]),
+                  },
+                  'divide its machines among several accounts',
+                ),
+        ],
+      },
+      queries: { held: () => Object.fromEntries(holders) },
+    }),
     carry: () => Object.fromEntries(holders),
     bounds: bounds.claims,
   });

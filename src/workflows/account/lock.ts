@@ -1,6 +1,6 @@
+import { lockContract } from '../../model/account/contract.js';
 import { bounds } from '../../model/bounds.js';
-import { isBudgetExceeded, newMemory, runEntity, update } from '../entity.js';
-import { releaseLockUpdate, acquireLockUpdate } from '../cluster/messages.js';
+import { isBudgetExceeded, newMemory, runEntity, handlersOf } from '../entity.js';
 import { condition } from '../inbox.js';
 
 /** The holder of a lock, and when its lease ends, in ms since the epoch. */
@@ -22,11 +22,9 @@ export async function lock(input?: { readonly carried?: LockState }): Promise<st
     if (held !== undefined && held.until <= Date.now()) held = undefined;
   };
   return runEntity(memory, {
-    messages: [
-      update(
-        acquireLockUpdate,
-        'Wait for the lock, or renew its lease; false: ask again.',
-        async (request) => {
+    messages: handlersOf(lockContract, {
+      updates: {
+        take: async (request) => {
           expire();
           const { holder, leaseMs, waitMs } = request;
           const isFree = held === undefined ? waiting.length === 0 : held.holder === holder;
@@ -43,11 +41,11 @@ export async function lock(input?: { readonly carried?: LockState }): Promise<st
           held = { holder, until: Date.now() + leaseMs };
           return true;
         },
-      ),
-      update(releaseLockUpdate, 'Release the lock.', (holder) => {
-        if (held?.holder === holder) held = undefined;
-      }),
-    ],
+        release: (holder) => {
+          if (held?.holder === holder) held = undefined;
+        },
+      },
+    }),
     step: () => {
       expire();
       return { wakeAt: held?.until };

@@ -1,6 +1,6 @@
+import { rateLimiterContract } from '../../model/account/contract.js';
 import { bounds } from '../../model/bounds.js';
-import { newMemory, runEntity, update } from '../entity.js';
-import { acquireCallTimesUpdate } from '../cluster/messages.js';
+import { newMemory, runEntity, handlersOf } from '../entity.js';
 
 /**
  * The rate limiter of a provider account, shared by all workers. Each request reserves the next free times;
@@ -10,14 +10,16 @@ import { acquireCallTimesUpdate } from '../cluster/messages.js';
 export async function rateLimiter(input?: { readonly carried: number }): Promise<string> {
   let freeAt = input?.carried ?? 0;
   return runEntity(newMemory(), {
-    messages: [
-      update(acquireCallTimesUpdate, 'Reserve the next times for calls.', ({ count, everyMs }) => {
-        const now = Date.now();
-        const first = Math.max(now, freeAt);
-        freeAt = first + count * everyMs;
-        return first - now;
-      }),
-    ],
+    messages: handlersOf(rateLimiterContract, {
+      updates: {
+        take: ({ count, everyMs }) => {
+          const now = Date.now();
+          const first = Math.max(now, freeAt);
+          freeAt = first + count * everyMs;
+          return first - now;
+        },
+      },
+    }),
     carry: () => freeAt,
     bounds: bounds.rateLimiter,
   });

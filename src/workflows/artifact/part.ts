@@ -1,5 +1,6 @@
 import { setHandler } from '@temporalio/workflow';
-import { dropPartSignal, keepPartSignal, type PartHeader } from './messages.js';
+import { artifactPartMessages } from '../messages.js';
+import type { PartHeader } from '../../model/artifact/contract.js';
 import { condition } from '../inbox.js';
 
 /** How long a part waits for the rest of its content: its sender may have died. */
@@ -13,7 +14,7 @@ export async function artifactPart(_header: PartHeader, _packed: string): Promis
   let kept = false;
   let dropped = false;
   setHandler(
-    keepPartSignal,
+    artifactPartMessages.signals.keep,
     () => {
       kept = true;
       dropped = false;
@@ -21,7 +22,7 @@ export async function artifactPart(_header: PartHeader, _packed: string): Promis
     { description: 'The catalogue of resources has this content now.' },
   );
   setHandler(
-    dropPartSignal,
+    artifactPartMessages.signals.drop,
     () => {
       dropped = true;
     },

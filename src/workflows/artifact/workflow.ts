@@ -1,7 +1,11 @@
+import { artifactsContract } from '../../model/artifact/contract.js';
 import { bounds } from '../../model/bounds.js';
 import { ApplicationFailure, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { artifactPartWorkflowId } from '../../model/names.js';
+import { artifactPartMessages } from '../messages.js';
 import {
+  type Pruning,
+  type PutRequest,
   prunable,
   putVersion,
   refusePut,
@@ -11,22 +15,11 @@ import {
   rollBack,
   setVersion,
   type Catalogue,
-  type Pruning,
-  type PutRequest,
   type ResourceContent,
   type ResourceRecord,
   type ResourceVersion,
 } from '../../model/artifact/state.js';
-import { newMemory, query, runEntity, update } from '../entity.js';
-import {
-  catalogueQuery,
-  dropPartSignal,
-  keepPartSignal,
-  pruneResourcesUpdate,
-  putResourceUpdate,
-  rollBackResourceUpdate,
-  setResourceUpdate,
-} from './messages.js';
+import { newMemory, runEntity, handlersOf } from '../entity.js';
 import { condition } from '../inbox.js';
 
 /**
@@ -48,49 +41,44 @@ export async function artifacts(input?: { readonly carried: Catalogue }): Promis
     }
   };
   return runEntity(newMemory(), {
-    messages: [
-      query(catalogueQuery, 'All resources and their versions.', () => catalogue),
-      update(
-        putResourceUpdate,
-        'Add a version whose content was sent.',
-        (request): Promise<ResourceVersion> =>
+    messages: handlersOf(artifactsContract, {
+      updates: {
+        put: [
+          (request): Promise<ResourceVersion> =>
+            exclusively(async () => {
+              // A version becomes visible only when all of its content is kept.
+              await keepParts(request);
+              const put = putVersion(catalogue, request, new Date().toISOString());
+              ({ catalogue } = put);
+              return put.version;
+            }),
+          (request) => refusePut(catalogue, request),
+        ],
+        set: [
+          (name, version) => {
+            catalogue = setVersion(catalogue, name, version);
+            return recordOf(name);
+          },
+          (name, version) => refuseSet(catalogue, name, version),
+        ],
+        rollback: [
+          (name) => {
+            catalogue = rollBack(catalogue, name);
+            return recordOf(name);
+          },
+          (name) => refuseRollback(catalogue, name),
+        ],
+        prune: (pruning: Pruning) =>
           exclusively(async () => {
-            // A version becomes visible only when all of its content is kept.
-            await keepParts(request);
-            const put = putVersion(catalogue, request, new Date().toISOString());
-            ({ catalogue } = put);
-            return put.version;
+            const removed = prunable(catalogue, pruning);
+            const { catalogue: kept, unused } = removeVersions(catalogue, removed);
+            catalogue = kept;
+            for (const content of unused) await dropParts(content);
+            return removed;
           }),
-        (request) => refusePut(catalogue, request),
-      ),
-      update(
-        setResourceUpdate,
-        'Make a name refer to a version, or to none.',
-        (name, version) => {
-          catalogue = setVersion(catalogue, name, version);
-          return recordOf(name);
-        },
-        (name, version) => refuseSet(catalogue, name, version),
-      ),
-      update(
-        rollBackResourceUpdate,
-        'Make a name refer to its previous version.',
-        (name) => {
-          catalogue = rollBack(catalogue, name);
-          return recordOf(name);
-        },
-        (name) => refuseRollback(catalogue, name),
-      ),
-      update(pruneResourcesUpdate, 'Remove unused versions and their content.', (pruning: Pruning) =>
-        exclusively(async () => {
-          const removed = prunable(catalogue, pruning);
-          const { catalogue: kept, unused } = removeVersions(catalogue, removed);
-          catalogue = kept;
-          for (const content of unused) await dropParts(content);
-          return removed;
-        }),
-      ),
-    ],
+      },
+      queries: { catalogue: () => catalogue },
+    }),
     carry: () => catalogue,
     bounds: bounds.artifacts,
   });
@@ -98,7 +86,9 @@ export async function artifacts(input?: { readonly carried: Catalogue }): Promis
 
 async function keepParts(request: PutRequest): Promise<void> {
   try {
-    await Promise.all(partIds(request).map((id) => getExternalWorkflowHandle(id).signal(keepPartSignal)));
+    await Promise.all(
+      partIds(request).map((id) => getExternalWorkflowHandle(id).signal(artifactPartMessages.signals.keep)),
+    );
   } catch (error) {
     throw ApplicationFailure.nonRetryable(
       `the content of ${request.name} is not there as a whole; put it again`,
@@ -111,7 +101,7 @@ async function keepParts(request: PutRequest): Promise<void> {
 async function dropParts(content: ResourceContent): Promise<void> {
   // A part that no longer exists needs no signal.
   await Promise.allSettled(
-    partIds(content).map((id) => getExternalWorkflowHandle(id).signal(dropPartSignal)),
+    partIds(content).map((id) => getExternalWorkflowHandle(id).signal(artifactPartMessages.signals.drop)),
   );
 }
 

@@ -8,7 +8,7 @@ import type {
   CancelRequest,
   OperateRequest,
   PlainRequest,
-} from '../../model/cluster/messages.js';
+} from '../../model/cluster/contract.js';
 import { bounds } from '../../model/bounds.js';
 import { operationKey, shortUid } from '../../model/names.js';
 import { firstWithin } from '../../model/carried.js';

@@ -6,7 +6,7 @@ import { startDeliveries } from '../delivery.js';
 import { change, now } from '../entity.js';
 import { signalIfThere } from '../signal-if-there.js';
 import type { Memory } from './memory.js';
-import { clusterEventSignal } from './messages.js';
+import { clusterEventSignal } from '../messages.js';
 import { conditionOf } from '../inbox.js';
 
 const eventOf: Readonly<Partial<Record<OperationState, ClusterEventType>>> = {

@@ -1,3 +1,4 @@
+import { groupContract } from '../../model/cluster/contract.js';
 import { bounds } from '../../model/bounds.js';
 import { allHandlersFinished, getExternalWorkflowHandle, log } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../model/names.js';
@@ -15,26 +16,8 @@ import { noPeers, peersPage } from '../../model/node/peers.js';
 import { nodeStatus, nodesTable } from '../../model/cluster/report.js';
 import { groupExecutor, reportOf, progressOf, type GroupMemory } from './group-executor.js';
 import { carryOutInstruction, isToHalt } from './group-instructions.js';
-import {
-  disownUpdate,
-  instructSignal,
-  nodeQuery,
-  nodesQuery,
-  ownersQuery,
-  payloadQuery,
-  peersQuery,
-  reportSignal,
-} from './messages.js';
-import {
-  change,
-  newMemory,
-  query,
-  runEntity,
-  signal,
-  update,
-  type Message,
-  type NextStep,
-} from '../entity.js';
+import { clusterMessages, groupMessages } from '../messages.js';
+import { change, newMemory, runEntity, type Message, type NextStep, handlersOf } from '../entity.js';
 import { nodeIn } from './lease.js';
 import { disownInGroup, ownershipInGroup } from './ownership.js';
 import { condition, conditionOf } from '../inbox.js';
@@ -63,31 +46,17 @@ export async function group(input: GroupInput): Promise<string> {
 }
 
 function messagesOf(memory: GroupMemory): readonly Message[] {
-  return [
-    signal(instructSignal, 'Instructions of the cluster.', (instructions) => receive(memory, instructions)),
-    query(nodesQuery, 'The nodes, without secrets.', () =>
-      Object.values(memory.state.nodes).map((node) => nodeStatus(node, memory.state)),
-    ),
-    query(
-      payloadQuery,
-      "A node's payload, credentials included.",
-      (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
-    ),
-    query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
-      nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId),
-    ),
-    query(ownersQuery, 'The owners of machines.', (machines) =>
-      machines.map((machine) => ownershipInGroup(memory, machine)),
-    ),
-    query(peersQuery, 'Report the nodes that changed since a version.', (request) =>
-      peersPage(memory.state, request),
-    ),
-    update(
-      disownUpdate,
-      'Report the owners of machines; keys of machines without owner are never used again.',
-      (machines) => disownInGroup(memory, machines),
-    ),
-  ];
+  return handlersOf(groupContract, {
+    updates: { disown: (machines) => disownInGroup(memory, machines) },
+    signals: { instruct: (instructions) => receive(memory, instructions) },
+    queries: {
+      nodes: () => Object.values(memory.state.nodes).map((node) => nodeStatus(node, memory.state)),
+      payload: (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
+      node: (nodeId) => nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId),
+      owners: (machines) => machines.map((machine) => ownershipInGroup(memory, machine)),
+      peers: (request) => peersPage(memory.state, request),
+    },
+  });
 }
 
 function receive(memory: GroupMemory, instructions: Instructions): void {
@@ -97,7 +66,7 @@ function receive(memory: GroupMemory, instructions: Instructions): void {
     groupUid === uid ? isRepeated(instructions, received) : groupUid !== anyEarlierGroup || at < beganAt();
   if (isRefused) {
     ignore(
-      instructSignal.name,
+      groupMessages.signals.instruct.name,
       'these instructions were taken before, or are for another start of this group',
     );
     return;
@@ -194,7 +163,7 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
     change(memory, { reports: report.seq, report: { ...nothingPending, failures: left } });
     memory.sending = true;
     try {
-      await cluster.signal(reportSignal, { ...report, at: taskTime() });
+      await cluster.signal(clusterMessages.signals.report, { ...report, at: taskTime() });
     } catch (error) {
       // Its cluster was terminated: the next one of its name ends it. Unhandled, this would end the worker.
       log.warn('the report of a group was not delivered', {

@@ -26,7 +26,7 @@ import { countOf } from '../../model/plan/plan.js';
 import { workflowTaskMs } from '../../model/resumption.js';
 import { defaultPriorityKey, spend } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
-import { instructSignal } from './messages.js';
+import { groupMessages } from '../messages.js';
 import { condition } from '../inbox.js';
 import { leaveMark, takeMessage, taskTime } from '../recorded.js';
 import { change } from '../entity.js';
@@ -190,7 +190,7 @@ async function send(memory: Memory, id: string): Promise<void> {
       list,
     };
     await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(
-      instructSignal,
+      groupMessages.signals.instruct,
       instructions,
     );
     if (memory.state.groups[id]?.ending === true) forgetGroup(memory, id);
@@ -262,7 +262,7 @@ export async function endGroupOfEarlier(workflowId: string): Promise<void> {
     list: [{ do: 'end' }],
   };
   await getExternalWorkflowHandle(workflowId)
-    .signal(instructSignal, end)
+    .signal(groupMessages.signals.instruct, end)
     .catch(() => undefined);
 }
 

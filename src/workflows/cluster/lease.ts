@@ -1,6 +1,7 @@
 import { ActivityFailure, isCancellation, log } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
-import { unfitText, type ReleaseRequest, type LeaseRequest, type NodeReply } from '../../model/node/lease.js';
+import type { ReleaseRequest, LeaseRequest } from '../../model/cluster/contract.js';
+import { unfitText, type NodeReply } from '../../model/node/lease.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { groupWorkflowId, taskId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node/state.js';

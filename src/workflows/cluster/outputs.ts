@@ -1,5 +1,6 @@
 import { log } from '@temporalio/workflow';
-import type { ReadOutputsRequest } from '../../model/cluster/messages.js';
+import { clusterMessages } from '../messages.js';
+import type { ReadOutputsRequest } from '../../model/cluster/contract.js';
 import { outputsOf } from '../../model/cluster/outputs.js';
 import { noteValues } from '../../model/cluster/readers.js';
 import type { ClusterState } from '../../model/cluster/state.js';
@@ -16,7 +17,6 @@ import { stableJson } from '../../model/node/payload.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { queueOperation } from './accept.js';
 import type { Memory } from './memory.js';
-import { outputsChangedSignal, readOutputsSignal } from './messages.js';
 import { change } from '../entity.js';
 
 type Values = ReadOutputsRequest['values'];
@@ -40,13 +40,13 @@ export function noteChangedImports(memory: Memory): void {
 export async function exchangeOutputs(memory: Memory): Promise<void> {
   for (const [cluster, values] of changedFor(memory.state)) {
     noteReader(memory, { cluster, values });
-    if (!(await signalIfThere(clusterWorkflowId(cluster), outputsChangedSignal)))
+    if (!(await signalIfThere(clusterWorkflowId(cluster), clusterMessages.signals.outputsChanged)))
       noteReader(memory, { cluster, values: {} });
   }
   for (const [cluster, values] of unreported(memory.state)) {
     const { reported = {} } = memory.state;
     change(memory, { reported: { ...reported, [cluster]: stableJson(values) } });
-    await signalIfThere(clusterWorkflowId(cluster), readOutputsSignal, {
+    await signalIfThere(clusterWorkflowId(cluster), clusterMessages.signals.readOutputs, {
       cluster: memory.state.name,
       values,
     });

@@ -4,7 +4,7 @@ import { touchPeers } from '../../model/node/peers.js';
 import { requestBatchSlot, clusterExecutor, releaseBatchSlotOf, nodeFailed } from './cluster-executor.js';
 import { ignore } from '../taken-messages.js';
 import { catchUp, changeGroup } from './groups.js';
-import { reportSignal } from './messages.js';
+import { clusterMessages } from '../messages.js';
 import { countTasks, noteAbandoned, type Memory } from './memory.js';
 import { change } from '../entity.js';
 
@@ -14,7 +14,10 @@ export function applyReport(memory: Memory, report: GroupReport): void {
   const known = memory.state.groups[group];
   if (known === undefined) return;
   if (report.groupUid !== known.uid || isRepeated(report, known.reported)) {
-    ignore(reportSignal.name, `this report of group ${group} was taken before, or is of another start of it`);
+    ignore(
+      clusterMessages.signals.report.name,
+      `this report of group ${group} was taken before, or is of another start of it`,
+    );
     return;
   }
   const { counters, peers } = memory.state;

@@ -1,4 +1,4 @@
-import type { ApplyRequest } from '../../model/cluster/messages.js';
+import type { ApplyRequest } from '../../model/cluster/contract.js';
 import type { QueuedOperation } from '../../model/cluster/state.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';

@@ -1,7 +1,9 @@
+import type { Handlers } from '../handlers.js';
+import { clusterContract, type PlainRequest } from '../../model/cluster/contract.js';
 import { bounds } from '../../model/bounds.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure, log, uuid4, workflowInfo } from '@temporalio/workflow';
-import type { ClusterStart, PlainRequest } from '../../model/cluster/messages.js';
+import type { ClusterStart } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { usedDigests } from '../../model/artifact/used.js';
@@ -44,45 +46,15 @@ import { requestCheck, isCheckDue, probeMachines, repairMachines } from './check
 import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
 import { exchangeOutputs, followImports, noteChangedImports, noteReader } from './outputs.js';
 import { keepMemo, keepSearchAttributes, type Memory } from './memory.js';
-import {
-  abandonUpdate,
-  applyUpdate,
-  cancelUpdate,
-  currentQuery,
-  deleteSignal,
-  deleteUpdate,
-  disownUpdate,
-  releaseSignal,
-  leaseUpdate,
-  checkUpdate,
-  nodeQuery,
-  operateUpdate,
-  ownersQuery,
-  pauseUpdate,
-  outputsChangedSignal,
-  outputsQuery,
-  payloadQuery,
-  peersQuery,
-  readOutputsSignal,
-  reportSignal,
-  resumeUpdate,
-  retryUpdate,
-  sourcesQuery,
-  specQuery,
-  statusQuery,
-  usedResourcesQuery,
-} from './messages.js';
 import { disown, ownershipOf } from './ownership.js';
 import {
   newMemory,
   noteChange,
-  query,
   refuse,
   runEntity,
-  signal,
-  update,
   type Message,
   type NextStep,
+  handlersOf,
 } from '../entity.js';
 import { applyReport } from './reports.js';
 import { hasWork, isOver, startNextOperation } from './next-operation.js';
@@ -217,87 +189,33 @@ function isRawSpec(input: ClusterInput): boolean {
 }
 
 function messagesOf(memory: Memory): readonly Message[] {
-  return [
-    update(
-      applyUpdate,
-      'Apply a spec to the cluster.',
-      (request) => acceptApply(memory, request),
-      (request) => refuseApply(memory, request),
-    ),
-    update(
-      operateUpdate,
-      'Start, stop, restart, reconfigure, replace, exec, rollback.',
-      (request) => acceptOperate(memory, request),
-      (request) => refuseOperate(memory, request),
-    ),
-    update(
-      deleteUpdate,
-      'Delete the cluster; cancels the operation under way.',
-      (request) => acceptDelete(memory, request),
-      (_request) => refuseDelete(memory),
-    ),
-    signal(deleteSignal, 'Delete the cluster; kept until a worker is available.', (request) => {
-      const refusal = refuseDelete(memory);
-      if (refusal === undefined) acceptDelete(memory, request);
-      else rejectDelete(memory, request, refusal);
-    }),
-    update(
-      retryUpdate,
-      'Continue a held operation from what failed.',
-      (_request) => acceptRetry(memory),
-      (_request) => refuseRetry(memory),
-    ),
-    update(
-      cancelUpdate,
-      'Cancel the operation under way; the cluster keeps its current state.',
-      (request) => acceptCancel(memory, request),
-      (request) => refuseCancel(memory, request),
-    ),
-    update(
-      pauseUpdate,
-      'Start no new tasks until resume; running tasks finish.',
-      (request) => acceptPause(memory, request),
-      (_request) => refusePause(memory),
-    ),
-    update(
-      resumeUpdate,
-      'Continue after pause.',
-      (_request) => acceptResume(memory),
-      (_request) => refuseResume(memory),
-    ),
-    update(checkUpdate, 'Check the machines; the plan shows the result.', () => requestCheck(memory)),
-    signal(readOutputsSignal, 'Another cluster uses outputs of this one.', (request) =>
-      noteReader(memory, request),
-    ),
-    signal(outputsChangedSignal, 'Outputs that the cluster uses have other values.', () =>
-      noteChangedImports(memory),
-    ),
-    signal(reportSignal, 'The results of the instructions to a group.', (report) =>
-      applyReport(memory, report),
-    ),
-    update(
-      abandonUpdate,
-      'Forget a node whose machine cannot be deleted.',
-      (request) => acceptAbandon(memory, request),
-      (request) => refuseAbandon(memory, request),
-    ),
-    query(peersQuery, 'Report the nodes that changed since a version.', (request) =>
-      peersPage(memory.state, request),
-    ),
-    update(
-      disownUpdate,
-      'Report the owners of machines; keys of machines without owner are never used again.',
-      (machines) => disown(memory, machines),
-    ),
-    update(
-      leaseUpdate,
-      'Lend a node to another workflow.',
-      (request) => grantLease(memory, request),
-      (request) => refuseLease(memory, request),
-    ),
-    signal(releaseSignal, 'Return a leased node.', (request) => releaseLease(memory, request)),
-    ...queriesOf(memory),
-  ];
+  return handlersOf(clusterContract, {
+    updates: {
+      apply: [(request) => acceptApply(memory, request), (request) => refuseApply(memory, request)],
+      operate: [(request) => acceptOperate(memory, request), (request) => refuseOperate(memory, request)],
+      delete: [(request) => acceptDelete(memory, request), (_request) => refuseDelete(memory)],
+      retry: [(_request) => acceptRetry(memory), (_request) => refuseRetry(memory)],
+      cancel: [(request) => acceptCancel(memory, request), (request) => refuseCancel(memory, request)],
+      pause: [(request) => acceptPause(memory, request), (_request) => refusePause(memory)],
+      resume: [(_request) => acceptResume(memory), (_request) => refuseResume(memory)],
+      check: () => requestCheck(memory),
+      abandon: [(request) => acceptAbandon(memory, request), (request) => refuseAbandon(memory, request)],
+      disown: (machines) => disown(memory, machines),
+      lease: [(request) => grantLease(memory, request), (request) => refuseLease(memory, request)],
+    },
+    signals: {
+      requestDelete: (request) => {
+        const refusal = refuseDelete(memory);
+        if (refusal === undefined) acceptDelete(memory, request);
+        else rejectDelete(memory, request, refusal);
+      },
+      readOutputs: (request) => noteReader(memory, request),
+      outputsChanged: () => noteChangedImports(memory),
+      report: (report) => applyReport(memory, report),
+      release: (request) => releaseLease(memory, request),
+    },
+    queries: queriesOf(memory),
+  });
 }
 
 /** The sender of a signal gets no answer; a parent workflow gets an event. */
@@ -310,40 +228,25 @@ function rejectDelete(memory: Memory, { by }: PlainRequest, reason: string): voi
   });
 }
 
-function queriesOf(memory: Memory): readonly Message[] {
-  return [
-    query(statusQuery, 'Nodes, operation and history, without secrets.', () => statusOf(memory.state)),
-    query(
-      specQuery,
-      'The spec that was accepted last, or the one that a rollback would return to.',
-      (which) => (which === 'rollback' ? specBefore(memory.state) : memory.state.spec) ?? null,
-    ),
-    query(usedResourcesQuery, 'Digests of the resources that the cluster uses or may use.', () =>
-      usedDigests(memory.state),
-    ),
-    query(outputsQuery, 'The outputs, secret ones included.', () => {
+function queriesOf(memory: Memory): Handlers<typeof clusterContract>['queries'] {
+  return {
+    peers: (request) => peersPage(memory.state, request),
+    status: () => statusOf(memory.state),
+    spec: (which) => (which === 'rollback' ? specBefore(memory.state) : memory.state.spec) ?? null,
+    usedResources: () => usedDigests(memory.state),
+    outputs: () => {
       refuse(unreadText(memory));
       return outputsOf(memory.state);
-    }),
-    query(sourcesQuery, 'The clusters whose outputs this one uses.', () =>
-      Object.keys(importsOf(memory.state.spec)),
-    ),
-    query(currentQuery, 'The input of the planner.', () => {
+    },
+    sources: () => Object.keys(importsOf(memory.state.spec)),
+    current: () => {
       refuse(unreadText(memory));
       return packCurrent(summarise(memory.state));
-    }),
-    query(
-      payloadQuery,
-      "A node's payload, credentials included.",
-      (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
-    ),
-    query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
-      nodeReply(memory, nodeId),
-    ),
-    query(ownersQuery, 'The owners of machines.', (machines) =>
-      machines.map((machine) => ownershipOf(memory, machine)),
-    ),
-  ];
+    },
+    payload: (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
+    node: (nodeId) => nodeReply(memory, nodeId),
+    owners: (machines) => machines.map((machine) => ownershipOf(memory, machine)),
+  };
 }
 
 function isEmpty({ state }: Memory): boolean {

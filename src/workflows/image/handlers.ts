@@ -1,3 +1,9 @@
+import {
+  imageContract,
+  type BuildReply,
+  type ConfigureImageReply,
+  type ConfigureImageRequest,
+} from '../../model/image/contract.js';
 import { maxSpecBytes, refuseGrowth } from '../../model/carried.js';
 import { recipeGroup, sourceOf } from '../../model/image/spec.js';
 import type { ImageState } from '../../model/image/state.js';
@@ -5,7 +11,6 @@ import { exportedText, type RecordsReply } from '../../model/move.js';
 import { ActivityFailure, ApplicationFailure, uuid4 } from '@temporalio/workflow';
 import type { Build, Upload } from '../../model/image/build.js';
 import { requestOfAge, newestReady, rollbackRefusal, withdrawnAccounts } from '../../model/image/decide.js';
-import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
 import { refuseImageExport } from '../../model/image/export.js';
 import { withAccountOf } from '../../model/image/node.js';
 import { viewOfImage } from '../../model/image/view.js';
@@ -15,41 +20,9 @@ import { digestsIn } from '../../model/artifact/used.js';
 import { readMachineKey, uploadId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { ownershipOf } from '../machine/ownership.js';
-import {
-  leasedQuery,
-  disownUpdate,
-  ownersQuery,
-  checkSignal,
-  usedResourcesQuery,
-} from '../cluster/messages.js';
-import {
-  change,
-  now,
-  query,
-  refuse,
-  refusing,
-  showOrigins,
-  signal,
-  update,
-  type Message,
-} from '../entity.js';
+import { change, now, refuse, refusing, showOrigins, type Message, handlersOf } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { changeBuild, type ImageMemory } from './memory.js';
-import {
-  buildImageUpdate,
-  cancelBuildUpdate,
-  configureImageUpdate,
-  deleteImageUpdate,
-  exportImageUpdate,
-  imageQuery,
-  imageRecordsQuery,
-  imageSpecQuery,
-  pauseImageUpdate,
-  resumeImageUpdate,
-  rollbackImageUpdate,
-  uploadImageUpdate,
-  watchImageSignal,
-} from './messages.js';
 import { refuseBuild } from '../../model/image/room.js';
 import { sealedAt } from '../taken-messages.js';
 import { planRecipe } from './plan-recipe.js';
@@ -62,118 +35,96 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
     machines.map((named) => ownershipIn(memory, named));
   /** An exported image refuses what would change its records. */
   const unlessExported = refusing(() => exportedText('image', memory.state));
-  return [
-    update(
-      configureImageUpdate,
-      'Apply a description of how the image is made.',
-      (request) => configure(memory, request),
-      unlessExported(
-        ({ spec }) =>
-          leavingText(memory) ??
-          refuseGrowth(
-            `the description of image ${memory.state.name}`,
-            { state: {}, added: spec, most: maxSpecBytes },
-            "put large files into resources ('heddle resource put') and name those",
-          ),
-      ),
-    ),
-    update(
-      buildImageUpdate,
-      'Build the image; the request stays until a build succeeds.',
-      ({ by }) => askForBuild(memory, by),
-      unlessExported(() => leavingText(memory) ?? unknownText(memory) ?? refuseBuild(memory.state)),
-    ),
-    update(
-      cancelBuildUpdate,
-      'Cancel the build under way and the request for it; confirm that machines of earlier builds do not exist.',
-      (_request) => {
-        const at = sealedAt();
-        if (at !== undefined) confirmAbsence(memory, at);
-        return cancelBuild(memory);
-      },
-      unlessExported(() =>
-        isIdle(memory) && memory.state.machines.length === 0
-          ? `image ${memory.state.name} is not being built, and no build was requested`
-          : undefined,
-      ),
-    ),
-    update(
-      rollbackImageUpdate,
-      'Delete the newest build, so that the previous one is offered.',
-      ({ by }) => rollBack(memory, by),
-      unlessExported(() => leavingText(memory) ?? rollbackRefusal(memory.state)),
-    ),
-    update(
-      uploadImageUpdate,
-      'Retry the failed uploads of the newest build now.',
-      (_request) => askForUploads(memory),
-      unlessExported(
-        () =>
-          leavingText(memory) ??
-          (newestReady(memory.state.builds) === undefined
-            ? `image ${memory.state.name} has no ready build; nothing can be uploaded`
-            : undefined),
-      ),
-    ),
-    update(
-      pauseImageUpdate,
-      'Pause building, or only uploads to one provider account.',
-      ({ by, provider }) => pause(memory, by, provider),
-      unlessExported(({ provider }) => leavingText(memory) ?? unknownAccountText(memory, provider)),
-    ),
-    update(
-      resumeImageUpdate,
-      'Resume building, or only uploads to one provider account.',
-      ({ provider }) => resume(memory, provider),
-      unlessExported(({ provider }) =>
-        provider === undefined || pauseOfUploads(memory, provider) !== undefined
-          ? undefined
-          : `uploads of image ${memory.state.name} to ${provider} are not paused`,
-      ),
-    ),
-    update(
-      deleteImageUpdate,
-      'Delete one build, or all builds and the image.',
-      ({ by, build }) => remove(memory, by, build),
-      unlessExported(({ build }) =>
-        build === undefined || memory.state.builds.some(({ number }) => number === build)
-          ? undefined
-          : `image ${memory.state.name} has no build ${build}; run 'heddle image show ${memory.state.name}' to see its builds`,
-      ),
-    ),
-    update(
-      exportImageUpdate,
-      'Stop for a move to another server or namespace, or continue.',
-      ({ by, cancel }) => {
-        const { exported, ...state } = memory.state;
-        memory.state =
-          cancel === true ? state : { ...state, exported: exported ?? { id: uuid4(), by, at: Date.now() } };
-        showOrigins(memory.state);
-      },
-      ({ cancel }) => (cancel === true ? undefined : refuseImageExport(memory.state)),
-    ),
-    signal(checkSignal, 'Check its age, and retry what failed.', () => recheck(memory)),
-    signal(
-      watchImageSignal,
-      'Notify a pool of the versions offered, now and after each change.',
-      ({ workflowId }) => {
+  return handlersOf(imageContract, {
+    updates: {
+      configure: [
+        (request) => configure(memory, request),
+        unlessExported(
+          ({ spec }) =>
+            leavingText(memory) ??
+            refuseGrowth(
+              `the description of image ${memory.state.name}`,
+              { state: {}, added: spec, most: maxSpecBytes },
+              "put large files into resources ('heddle resource put') and name those",
+            ),
+        ),
+      ],
+      build: [
+        ({ by }) => askForBuild(memory, by),
+        unlessExported(() => leavingText(memory) ?? unknownText(memory) ?? refuseBuild(memory.state)),
+      ],
+      cancel: [
+        (_request) => {
+          const at = sealedAt();
+          if (at !== undefined) confirmAbsence(memory, at);
+          return cancelBuild(memory);
+        },
+        unlessExported(() =>
+          isIdle(memory) && memory.state.machines.length === 0
+            ? `image ${memory.state.name} is not being built, and no build was requested`
+            : undefined,
+        ),
+      ],
+      rollback: [
+        ({ by }) => rollBack(memory, by),
+        unlessExported(() => leavingText(memory) ?? rollbackRefusal(memory.state)),
+      ],
+      upload: [
+        (_request) => askForUploads(memory),
+        unlessExported(
+          () =>
+            leavingText(memory) ??
+            (newestReady(memory.state.builds) === undefined
+              ? `image ${memory.state.name} has no ready build; nothing can be uploaded`
+              : undefined),
+        ),
+      ],
+      pause: [
+        ({ by, provider }) => pause(memory, by, provider),
+        unlessExported(({ provider }) => leavingText(memory) ?? unknownAccountText(memory, provider)),
+      ],
+      resume: [
+        ({ provider }) => resume(memory, provider),
+        unlessExported(({ provider }) =>
+          provider === undefined || pauseOfUploads(memory, provider) !== undefined
+            ? undefined
+            : `uploads of image ${memory.state.name} to ${provider} are not paused`,
+        ),
+      ],
+      delete: [
+        ({ by, build }) => remove(memory, by, build),
+        unlessExported(({ build }) =>
+          build === undefined || memory.state.builds.some(({ number }) => number === build)
+            ? undefined
+            : `image ${memory.state.name} has no build ${build}; run 'heddle image show ${memory.state.name}' to see its builds`,
+        ),
+      ],
+      export: [
+        ({ by, cancel }) => {
+          const { exported, ...state } = memory.state;
+          memory.state =
+            cancel === true ? state : { ...state, exported: exported ?? { id: uuid4(), by, at: Date.now() } };
+          showOrigins(memory.state);
+        },
+        ({ cancel }) => (cancel === true ? undefined : refuseImageExport(memory.state)),
+      ],
+      disown: ownerships,
+    },
+    signals: {
+      check: () => recheck(memory),
+      watch: ({ workflowId }) => {
         if (workflowId.startsWith('pool/')) addWatcher(memory, workflowId);
       },
-    ),
-    query(imageQuery, 'Builds, uploads and current work.', () => viewOfImage(memory.state, Date.now())),
-    query(imageRecordsQuery, 'The records of an exported image.', () => recordsOf(memory)),
-    query(imageSpecQuery, 'How the image is made.', () => memory.state.spec ?? null),
-    query(usedResourcesQuery, 'Digests of the resources that its recipe uses.', () =>
-      digestsIn(memory.state.spec ?? {}),
-    ),
-    query(
-      leasedQuery,
-      'Whether the image still works on a leased node.',
-      (lease) => memory.state.lease?.id === lease,
-    ),
-    query(ownersQuery, 'The owners of machines.', ownerships),
-    update(disownUpdate, 'Report the owners of machines.', ownerships),
-  ];
+    },
+    queries: {
+      image: () => viewOfImage(memory.state, Date.now()),
+      records: () => recordsOf(memory),
+      spec: () => memory.state.spec ?? null,
+      usedResources: () => digestsIn(memory.state.spec ?? {}),
+      leased: (lease) => memory.state.lease?.id === lease,
+      owners: ownerships,
+    },
+  });
 }
 
 /**

@@ -9,7 +9,7 @@ import { capture } from '../machine/capture.js';
 import { toNotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { can, runAction } from '../machine/run-step.js';
-import { releaseSignal } from '../cluster/messages.js';
+import { clusterMessages } from '../messages.js';
 import { change, now, newMemory } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
@@ -138,7 +138,10 @@ async function returnNode(memory: ImageMemory, number: number): Promise<void> {
     const answers = lease.disturbed === true && (await switchOn(memory, number, lease));
     for (const note of memory.state.lease?.machine?.operation?.notes ?? []) noteBuild(memory, number, note);
     if (lease.of.of === 'cluster')
-      await signalIfThere(workflowOfNode(lease.of), releaseSignal, { leaseId: lease.id, repair: answers });
+      await signalIfThere(workflowOfNode(lease.of), clusterMessages.signals.release, {
+        leaseId: lease.id,
+        repair: answers,
+      });
     change(memory, { lease: undefined });
   });
 }

@@ -3,7 +3,7 @@ import { isOver } from '../../model/image/decide.js';
 import { mostWatchers } from '../../model/image/room.js';
 import type { ImageState, Published } from '../../model/image/state.js';
 import { signalIfThere } from '../signal-if-there.js';
-import { imageUpdateSignal } from './messages.js';
+import { poolMessages } from '../messages.js';
 import type { ImageMemory } from './memory.js';
 import { conditionOf } from '../inbox.js';
 import { change } from '../entity.js';
@@ -71,7 +71,7 @@ async function publishTo(
   { workflowId, known }: { readonly workflowId: string; readonly known: number },
   update: ImageUpdate,
 ): Promise<void> {
-  const isThere = await signalIfThere(workflowId, imageUpdateSignal, update);
+  const isThere = await signalIfThere(workflowId, poolMessages.signals.imageUpdate, update);
   const { published = nothingPublished } = memory.state;
   const { [workflowId]: now, ...others } = published.watchers;
   // It asked again meanwhile, and may be another one of that name.

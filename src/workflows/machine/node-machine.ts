@@ -1,10 +1,12 @@
+import { nodeMachineContract } from '../../model/machine/contract.js';
 import { bounds } from '../../model/bounds.js';
 import { viewOfMachine } from '../../model/machine/view.js';
 import type { MachineView } from '../../schema/output/machine.js';
 import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
 import { workflowOfNode, type FoundNode } from '../../model/image/node.js';
 import { describeNode } from '../../model/image/spec.js';
-import type { ReleaseRequest } from '../../model/node/lease.js';
+import { clusterMessages } from '../messages.js';
+import type { ReleaseRequest } from '../../model/cluster/contract.js';
 import { refusalOf, describeIntent } from '../../model/machine/decide.js';
 import type { MachineOperation, MachineState, OperationResult } from '../../model/machine/state.js';
 import {
@@ -16,13 +18,11 @@ import {
   type NodeMachineInput,
 } from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
-import { leasedQuery, releaseSignal, payloadQuery } from '../cluster/messages.js';
-import { change, now, newMemory, query, runEntity, update, type Message } from '../entity.js';
+import { change, now, newMemory, runEntity, type Message, handlersOf } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
 import { note, type MachineMemory } from './memory.js';
-import { cancelMachineUpdate, machineQuery } from './messages.js';
 import { cancelOperation, operate } from './operate.js';
 import { runOperation } from './operations.js';
 import { runAction } from './run-step.js';
@@ -82,20 +82,20 @@ interface Leased {
 }
 
 function messagesOf(memory: MachineMemory, leased: Leased, view: () => MachineView): readonly Message[] {
-  return [
-    query(machineQuery, 'State and operation, without secrets.', view),
-    query(payloadQuery, 'The payload, credentials included.', () => memory.state.payload),
-    query(
-      leasedQuery,
-      'Whether it still works on the leased node.',
-      (leaseId) => leased.has && leaseId === leased.leaseId,
-    ),
-    update(cancelMachineUpdate, 'Cancel the operation under way.', (_request) => {
-      const { operation } = memory.state;
-      cancelOperation(memory);
-      return { operation: operation?.id ?? '-' };
-    }),
-  ];
+  return handlersOf(nodeMachineContract, {
+    updates: {
+      cancel: (_request) => {
+        const { operation } = memory.state;
+        cancelOperation(memory);
+        return { operation: operation?.id ?? '-' };
+      },
+    },
+    queries: {
+      status: view,
+      payload: () => memory.state.payload,
+      leased: (leaseId) => leased.has && leaseId === leased.leaseId,
+    },
+  });
 }
 
 async function release(
@@ -105,7 +105,10 @@ async function release(
 ): Promise<void> {
   const end = await settleMachine(memory, input, result);
   if (leased.has && input.node.of === 'cluster')
-    await signalIfThere(workflowOfNode(input.node), releaseSignal, { leaseId: leased.leaseId, ...end });
+    await signalIfThere(workflowOfNode(input.node), clusterMessages.signals.release, {
+      leaseId: leased.leaseId,
+      ...end,
+    });
   leased.has = false;
 }
 

@@ -1,3 +1,4 @@
+import { machineContract, type MachineReply, type MachineRequest } from '../../model/machine/contract.js';
 import { bounds } from '../../model/bounds.js';
 import { viewOfMachine } from '../../model/machine/view.js';
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
@@ -8,30 +9,9 @@ import { refuseLargeIntent } from '../../model/machine/remember.js';
 import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
-import { disownUpdate, ownersQuery, payloadQuery, checkSignal } from '../cluster/messages.js';
-import {
-  change,
-  now,
-  newMemory,
-  query,
-  runEntity,
-  signal,
-  update,
-  type Message,
-  type NextStep,
-} from '../entity.js';
+import { change, now, newMemory, runEntity, type Message, type NextStep, handlersOf } from '../entity.js';
 import { askImage } from './ask-image.js';
 import type { MachineMemory } from './memory.js';
-import {
-  accessQuery,
-  askImageUpdate,
-  cancelMachineUpdate,
-  machineQuery,
-  operateMachineUpdate,
-  stopUnneededUpdate,
-  type MachineReply,
-  type MachineRequest,
-} from './messages.js';
 import { cancelOperation, operate } from './operate.js';
 import { runOperation } from './operations.js';
 import { checkMachine } from './periodic-check.js';
@@ -117,51 +97,53 @@ function openState(input: MachineInput): MachineState {
 function messagesOf(memory: MachineMemory): readonly Message[] {
   const ownerships = (machines: readonly NamedMachine[]): readonly Ownership[] =>
     machines.map((named) => ownershipOf(owned(memory), named));
-  return [
-    update(
-      operateMachineUpdate,
-      'Status, power, load, capture, unload, reserve, maintain, remove.',
-      (request) => accept(memory, request),
-      (request) => {
-        if (memory.removed === true) return 'the machine is no longer registered';
-        if (askedBefore(memory, request) !== undefined) return undefined;
-        return (
-          faultOf(request.intent) ??
-          refuseLargeIntent(memory.state.name, request.intent) ??
-          refusalOf(memory.state, request.intent, request.holder)
-        );
+  return handlersOf(machineContract, {
+    updates: {
+      operate: [
+        (request) => accept(memory, request),
+        (request) => {
+          if (memory.removed === true) return 'the machine is no longer registered';
+          if (askedBefore(memory, request) !== undefined) return undefined;
+          return (
+            faultOf(request.intent) ??
+            refuseLargeIntent(memory.state.name, request.intent) ??
+            refusalOf(memory.state, request.intent, request.holder)
+          );
+        },
+      ],
+      cancel: [
+        (_request) => {
+          const { operation } = memory.state;
+          cancelOperation(memory);
+          return { operation: operation?.id ?? '-' };
+        },
+        (_request) =>
+          memory.state.operation === undefined ? `machine ${memory.state.name} is doing nothing` : undefined,
+      ],
+      stopUnneeded: ({ key }) => {
+        const what = unneededLoad(memory.state, key);
+        if (what === 'stop') cancelOperation(memory);
+        return what;
       },
-    ),
-    update(
-      cancelMachineUpdate,
-      'Cancel the operation under way.',
-      (_request) => {
-        const { operation } = memory.state;
-        cancelOperation(memory);
-        return { operation: operation?.id ?? '-' };
+      askImage: (image) => askImage(memory, image),
+      disown: ownerships,
+    },
+    signals: {
+      check: () => {
+        // An operation under way observes more than a check would.
+        if (memory.state.operation === undefined) memory.isCheckDue = true;
       },
-      (_request) =>
-        memory.state.operation === undefined ? `machine ${memory.state.name} is doing nothing` : undefined,
-    ),
-    update(stopUnneededUpdate, 'End a load that is no longer needed, unless it writes.', ({ key }) => {
-      const what = unneededLoad(memory.state, key);
-      if (what === 'stop') cancelOperation(memory);
-      return what;
-    }),
-    update(askImageUpdate, 'Whether the machine could load an image.', (image) => askImage(memory, image)),
-    signal(checkSignal, 'Check the state of the machine.', () => {
-      // An operation under way observes more than a check would.
-      if (memory.state.operation === undefined) memory.isCheckDue = true;
-    }),
-    query(machineQuery, 'State, operation under way and history, without secrets.', () => ({
-      ...viewOfMachine(memory.state),
-      ...(memory.removed === true ? { removed: true as const } : {}),
-    })),
-    query(accessQuery, 'How its user logs in.', (request) => accessFor(memory.state, request?.reservation)),
-    query(payloadQuery, 'The payload, credentials included.', () => memory.state.payload),
-    query(ownersQuery, 'The owners of machines.', ownerships),
-    update(disownUpdate, 'Report the owners of machines.', ownerships),
-  ];
+    },
+    queries: {
+      status: () => ({
+        ...viewOfMachine(memory.state),
+        ...(memory.removed === true ? { removed: true as const } : {}),
+      }),
+      access: (request) => accessFor(memory.state, request?.reservation),
+      payload: () => memory.state.payload,
+      owners: ownerships,
+    },
+  });
 }
 
 /** The operation that the same request began when it came first. */

@@ -3,7 +3,7 @@ import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import { configurePool } from '../../model/pool/configure.js';
 import { exportedText } from '../../model/move.js';
-import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages.js';
+import type { ConfigureReply, ConfigureRequest } from '../../model/pool/contract.js';
 import type { PlannedPool } from '../../model/pool/spec.js';
 import { schedule } from '../schedule.js';
 import { noteChange, refuse } from '../entity.js';

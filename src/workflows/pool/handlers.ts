@@ -1,3 +1,5 @@
+import type { Handlers } from '../handlers.js';
+import { poolContract, type DeleteNodesRequest } from '../../model/pool/contract.js';
 import { uuid4 } from '@temporalio/workflow';
 import type { RequestView } from '../../schema/output/pool.js';
 import { unfitText, type NodeReply } from '../../model/node/lease.js';
@@ -19,39 +21,13 @@ import { refuseExport } from '../../model/pool/export.js';
 import { viewAllocated } from '../../model/pool/allocated.js';
 import { addRequest, deleteNode, returnNodes, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
-import type { DeleteNodesRequest } from '../../model/pool/messages.js';
 import { nodesWithoutUser } from '../../model/pool/node.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { changePriority } from '../../model/pool/order.js';
 import { viewNode, viewPool, viewRequests } from '../../model/pool/view.js';
 import { viewWaiting } from '../../model/pool/view-waiting.js';
 import { configure } from './configure.js';
-import { imageUpdateSignal } from '../image/messages.js';
-import { nodeQuery } from '../cluster/messages.js';
-import { query, refusing, showOrigins, signal, update, type Message } from '../entity.js';
-import {
-  configureUpdate,
-  deleteNodesUpdate,
-  deletePoolUpdate,
-  allocatedQuery,
-  endHoldUpdate,
-  endUpdate,
-  exportUpdate,
-  holdUpdate,
-  nodePayloadQuery,
-  poolDisownUpdate,
-  poolFailuresQuery,
-  poolNodesQuery,
-  poolOwnersQuery,
-  poolQuery,
-  poolSpecQuery,
-  priorityUpdate,
-  recordsQuery,
-  renewUpdate,
-  requestsQuery,
-  requestUpdate,
-  waitingQuery,
-} from './messages.js';
+import { refusing, showOrigins, type Message, handlersOf } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 import { maxSpecBytes, refuseGrowth } from '../../model/carried.js';
 import { refuseRequests } from '../../model/pool/room.js';
@@ -66,111 +42,77 @@ export function messagesOf(memory: PoolMemory): readonly Message[] {
   const { pool } = memory;
   /** An exported pool refuses what would change its records. */
   const unlessExported = refusing(() => exportedText('pool', pool));
-  return [
-    update(
-      configureUpdate,
-      'Apply a configuration to the pool.',
-      (request) => configure(memory, request),
-      unlessExported(
-        ({ spec }) =>
-          leavingText(memory) ??
-          refuseGrowth(
-            `the configuration of pool ${pool.name}`,
-            { state: {}, added: spec, most: maxSpecBytes },
-            'distribute its labels and providers over several pools',
-          ),
-      ),
-    ),
-    update(
-      requestUpdate,
-      'Request nodes.',
-      (demands) => takeDemands(memory, demands),
-      unlessExported((demands) => refuseDemands(memory, demands)),
-    ),
-    update(
-      endUpdate,
-      'End requests: release their nodes, or cancel them.',
-      ({ ids, how }) => {
-        for (const id of ids) returnNodes(pool, id, how, Date.now());
-      },
-      unlessExported(),
-    ),
-    update(
-      renewUpdate,
-      'Renew the leases of requests; returns the ids of requests without nodes.',
-      (ids) => ids.filter((id) => !renewLease(pool, id, Date.now())),
-      unlessExported(),
-    ),
-    update(
-      priorityUpdate,
-      'Change the priority of a waiting request.',
-      ({ id, priority }) => changePriority(pool, id, priority),
-      unlessExported((request) => refusePriority(pool, request)),
-    ),
-    update(
-      holdUpdate,
-      'Hold a node for inspection.',
-      ({ nodeId, ...hold }) => {
-        holdNode(pool, nodeId, hold, Date.now());
-      },
-      unlessExported((request) => refuseHold(pool, request)),
-    ),
-    update(
-      endHoldUpdate,
-      'End a hold; the node is then treated as used.',
-      ({ nodeId }) => {
-        endHold(pool, nodeId, Date.now());
-      },
-      unlessExported((request) => refuseEndHold(pool, request)),
-    ),
-    update(
-      deleteNodesUpdate,
-      'Delete nodes.',
-      (request) => deleteNodes(pool, request, Date.now()),
-      unlessExported((request) => refuseDeletion(pool, request)),
-    ),
-    update(
-      deletePoolUpdate,
-      'Delete all nodes, then the pool.',
-      ({ by }) => emptyPool(pool, by, Date.now()),
-      unlessExported(),
-    ),
-    update(
-      exportUpdate,
-      'Stop for a move to another server or namespace, or continue.',
-      ({ by, cancel }) => {
-        if (cancel === true) delete pool.exported;
-        else pool.exported ??= { id: uuid4(), by, at: Date.now() };
-        showOrigins(pool);
-      },
-      ({ cancel }) => (cancel === true ? undefined : refuseExport(pool)),
-    ),
-    update(
-      poolDisownUpdate,
-      'Report the owners of machines; keys of machines without owner are never used again.',
-      (machines) => disown(memory, machines),
-    ),
-    signal(imageUpdateSignal, 'An image of the library reports which versions it offers.', (update) =>
-      noteImage(memory, update),
-    ),
-    ...queriesOf(memory),
-  ];
+  return handlersOf(poolContract, {
+    updates: {
+      configure: [
+        (request) => configure(memory, request),
+        unlessExported(
+          ({ spec }) =>
+            leavingText(memory) ??
+            refuseGrowth(
+              `the configuration of pool ${pool.name}`,
+              { state: {}, added: spec, most: maxSpecBytes },
+              'distribute its labels and providers over several pools',
+            ),
+        ),
+      ],
+      request: [
+        (demands) => takeDemands(memory, demands),
+        unlessExported((demands) => refuseDemands(memory, demands)),
+      ],
+      end: [
+        ({ ids, how }) => {
+          for (const id of ids) returnNodes(pool, id, how, Date.now());
+        },
+        unlessExported(),
+      ],
+      renew: [(ids) => ids.filter((id) => !renewLease(pool, id, Date.now())), unlessExported()],
+      priority: [
+        ({ id, priority }) => changePriority(pool, id, priority),
+        unlessExported((request) => refusePriority(pool, request)),
+      ],
+      hold: [
+        ({ nodeId, ...hold }) => {
+          holdNode(pool, nodeId, hold, Date.now());
+        },
+        unlessExported((request) => refuseHold(pool, request)),
+      ],
+      endHold: [
+        ({ nodeId }) => {
+          endHold(pool, nodeId, Date.now());
+        },
+        unlessExported((request) => refuseEndHold(pool, request)),
+      ],
+      deleteNodes: [
+        (request) => deleteNodes(pool, request, Date.now()),
+        unlessExported((request) => refuseDeletion(pool, request)),
+      ],
+      deletePool: [({ by }) => emptyPool(pool, by, Date.now()), unlessExported()],
+      export: [
+        ({ by, cancel }) => {
+          if (cancel === true) delete pool.exported;
+          else pool.exported ??= { id: uuid4(), by, at: Date.now() };
+          showOrigins(pool);
+        },
+        ({ cancel }) => (cancel === true ? undefined : refuseExport(pool)),
+      ],
+      disown: (machines) => disown(memory, machines),
+    },
+    signals: { imageUpdate: (update) => noteImage(memory, update) },
+    queries: queriesOf(memory),
+  });
 }
 
-function queriesOf(memory: PoolMemory): readonly Message[] {
+function queriesOf(memory: PoolMemory): Handlers<typeof poolContract>['queries'] {
   const { pool } = memory;
-  return [
-    query(poolQuery, 'Labels, provider pools and counts.', () => viewPool(pool, Date.now())),
-    query(recordsQuery, 'The records of an exported pool, with credentials.', () => recordsOf(memory)),
-    query(poolFailuresQuery, 'What failed in the last day.', () => failuresOfLastDay(pool, Date.now())),
-    query(poolSpecQuery, 'The configuration.', () => pool.spec ?? null),
-    query(requestsQuery, 'Requests, with the credentials of allocated nodes.', (wanted) =>
-      viewRequests(pool, wanted),
-    ),
-    query(waitingQuery, 'The tenants whose requests wait, and for what.', () =>
-      viewWaiting(pool, Date.now()),
-    ),
-    query(poolNodesQuery, 'A page of nodes, without secrets.', (after) => {
+  return {
+    pool: () => viewPool(pool, Date.now()),
+    records: () => recordsOf(memory),
+    failures: () => failuresOfLastDay(pool, Date.now()),
+    spec: () => pool.spec ?? null,
+    requests: (wanted) => viewRequests(pool, wanted),
+    waiting: () => viewWaiting(pool, Date.now()),
+    nodes: (after) => {
       const all = Object.values(pool.nodes);
       const from = after === '' ? 0 : all.findIndex(({ machine }) => machine.nodenum > Number(after));
       const page = from < 0 ? [] : all.slice(from, from + pageSize);
@@ -179,21 +121,15 @@ function queriesOf(memory: PoolMemory): readonly Message[] {
         nodes: page.map((node) => viewNode(pool, node)),
         next: last === undefined || last === all.at(-1) ? undefined : String(last.machine.nodenum),
       };
-    }),
-    query(allocatedQuery, 'A page of nodes allocated to clusters, without secrets.', (after) =>
-      viewAllocated(pool, after),
-    ),
-    query(nodePayloadQuery, "A node's payload, credentials included.", (nodeId) => {
+    },
+    allocated: (after) => viewAllocated(pool, after),
+    payload: (nodeId) => {
       const node = pool.nodes[nodeId];
       return (node?.backing === undefined ? node : pool.nodes[node.backing])?.machine.payload ?? null;
-    }),
-    query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
-      nodeReply(pool, nodeId),
-    ),
-    query(poolOwnersQuery, 'The owners of machines.', (machines) =>
-      machines.map((machine) => ownershipOf(pool, machine)),
-    ),
-  ];
+    },
+    node: (nodeId) => nodeReply(pool, nodeId),
+    owners: (machines) => machines.map((machine) => ownershipOf(pool, machine)),
+  };
 }
 
 /** They no longer change once the tasks that were in flight have ended. */

@@ -2,7 +2,7 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { ImageUpdate } from '../../model/image/notification.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { lacksImage, librariesOf, noteImageUpdate } from '../../model/pool/library.js';
-import { watchImageSignal } from '../image/messages.js';
+import { imageMessages } from '../messages.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
@@ -64,7 +64,9 @@ export function noteImage(memory: PoolMemory, update: ImageUpdate): void {
 function ask(memory: PoolMemory, image: string, now: number): void {
   const key = `image ${image}`;
   memory.checking[key] = true;
-  void signalIfThere(imageWorkflowId(image), watchImageSignal, { workflowId: workflowInfo().workflowId })
+  void signalIfThere(imageWorkflowId(image), imageMessages.signals.watch, {
+    workflowId: workflowInfo().workflowId,
+  })
     .then((isThere) => {
       if (!isThere) memory.watched[image] = { askedAt: now, missing: true };
     })

@@ -1,23 +1,17 @@
+import {
+  reservationsContract,
+  type ReserveReply,
+  type ReservationsPage,
+  type ReservationsRequest,
+} from '../../model/reservation/contract.js';
 import { refuseGrowth } from '../../model/carried.js';
 import { packReservations } from '../../model/reservation/carry.js';
 import { refuseEnd, refuseLogIn, refuseExtension, refuseRequest } from '../../model/reservation/check.js';
 import { endReservation } from '../../model/reservation/decide.js';
-import type { ReserveReply } from '../../model/reservation/messages.js';
 import { withNote, withReservation, type Reservation, isoOf } from '../../model/reservation/state.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
-import { query, update, type Message } from '../entity.js';
+import { type Message, handlersOf } from '../entity.js';
 import { setState, type ReservationsMemory } from './memory.js';
-import {
-  cancelReservationUpdate,
-  logInUpdate,
-  extendUpdate,
-  reservationQuery,
-  reservationsQuery,
-  reserveUpdate,
-  returnUpdate,
-  type ReservationsPage,
-  type ReservationsRequest,
-} from './messages.js';
 import { reserve } from './reserve.js';
 
 /** Reservations of one page. */
@@ -25,54 +19,48 @@ const pageSize = 200;
 
 /** The messages of the calendar. Handlers change the state; the step function does the work. */
 export function messagesOf(memory: ReservationsMemory): readonly Message[] {
-  return [
-    update(
-      reserveUpdate,
-      'Reserve machines: as many as wanted, or none.',
-      (request) => reserve(memory, request),
-      (request) => refuseRequest(memory.state, request, Date.now()) ?? refuseLarge(memory, request),
-    ),
-    update(
-      extendUpdate,
-      'Extend a reservation.',
-      ({ id, to, by }) =>
-        change(memory, id, (reservation) => {
-          const { reminded: _reminded, ...longer } = withNote(
-            reservation,
-            Date.now(),
-            `${by} extended it from ${isoOf(reservation.to)} to ${isoOf(to)}`,
-          );
-          return { ...longer, to };
-        }),
-      (request) => refuseExtension(memory.state, request),
-    ),
-    update(
-      cancelReservationUpdate,
-      'Cancel a reservation that has not begun.',
-      ({ id, by }) => end(memory, id, 'cancelled', `cancelled by ${by}`),
-      ({ id }) => refuseEnd(memory.state, id, 'cancelled'),
-    ),
-    update(
-      returnUpdate,
-      'End a reservation early.',
-      ({ id, by }) => end(memory, id, 'returned', `returned by ${by}`),
-      ({ id }) => refuseEnd(memory.state, id, 'returned'),
-    ),
-    update(
-      logInUpdate,
-      'Open its machines to the user.',
-      ({ id, publicKey }) => {
-        const key = publicKey === undefined ? {} : { publicKey };
-        return change(memory, id, (reservation) => ({ ...reservation, logInRequested: true, ...key }));
+  return handlersOf(reservationsContract, {
+    updates: {
+      reserve: [
+        (request) => reserve(memory, request),
+        (request) => refuseRequest(memory.state, request, Date.now()) ?? refuseLarge(memory, request),
+      ],
+      extend: [
+        ({ id, to, by }) =>
+          change(memory, id, (reservation) => {
+            const { reminded: _reminded, ...longer } = withNote(
+              reservation,
+              Date.now(),
+              `${by} extended it from ${isoOf(reservation.to)} to ${isoOf(to)}`,
+            );
+            return { ...longer, to };
+          }),
+        (request) => refuseExtension(memory.state, request),
+      ],
+      cancel: [
+        ({ id, by }) => end(memory, id, 'cancelled', `cancelled by ${by}`),
+        ({ id }) => refuseEnd(memory.state, id, 'cancelled'),
+      ],
+      return: [
+        ({ id, by }) => end(memory, id, 'returned', `returned by ${by}`),
+        ({ id }) => refuseEnd(memory.state, id, 'returned'),
+      ],
+      logIn: [
+        ({ id, publicKey }) => {
+          const key = publicKey === undefined ? {} : { publicKey };
+          return change(memory, id, (reservation) => ({ ...reservation, logInRequested: true, ...key }));
+        },
+        (request) => refuseLogIn(memory.state, request) ?? refuseLarge(memory, request),
+      ],
+    },
+    queries: {
+      reservation: (id) => {
+        const reservation = memory.state.reservations[id];
+        return reservation === undefined ? null : viewOfReservation(reservation);
       },
-      (request) => refuseLogIn(memory.state, request) ?? refuseLarge(memory, request),
-    ),
-    query(reservationQuery, 'One reservation.', (id) => {
-      const reservation = memory.state.reservations[id];
-      return reservation === undefined ? null : viewOfReservation(reservation);
-    }),
-    query(reservationsQuery, 'A page of reservations.', (request) => pageOf(memory, request)),
-  ];
+      reservations: (request) => pageOf(memory, request),
+    },
+  });
 }
 
 function end(

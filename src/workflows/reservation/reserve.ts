@@ -1,12 +1,8 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import { choose } from '../../model/reservation/calendar.js';
 import { refuseLength, refuseRequest } from '../../model/reservation/check.js';
-import type {
-  Candidate,
-  FindCandidatesReply,
-  ReserveReply,
-  ReserveRequest,
-} from '../../model/reservation/messages.js';
+import type { ReserveReply, ReserveRequest } from '../../model/reservation/contract.js';
+import type { Candidate, FindCandidatesReply } from '../../model/reservation/messages.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import {
   withNote,

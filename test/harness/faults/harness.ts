@@ -37,7 +37,7 @@ import { readClusterRecords } from '../../../src/worker/cluster-records.js';
 import { heddle } from '../../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
 import { read } from '../../../src/client/read.js';
-import { peersQuery } from '../../../src/workflows/cluster/messages.js';
+import { clusterMessages } from '../../../src/workflows/messages.js';
 import { makeNamespace } from '../namespace.js';
 import { openCloud, type Cloud } from './cloud.js';
 import { openPoints, type Points } from './points.js';
@@ -232,7 +232,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     redact: createRedactor,
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>
-        read(temporal.workflow.getHandle(workflowId), peersQuery, request),
+        read(temporal.workflow.getHandle(workflowId), clusterMessages.queries.peers, request),
       ),
     claims: () => ({
       take: () => Promise.resolve(undefined),

@@ -7,8 +7,8 @@ import type { Payload, SerializationContext } from '@temporalio/common';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { findStart } from '../../../src/activities/find-start.js';
 import { activityTable } from '../../../src/model/activities.js';
-import { argumentsOf, messageTable } from '../../../src/model/messages/table.js';
-import type { WorkflowMessages } from '../../../src/model/messages/argument-shapes.js';
+import { argumentsOf, contracts } from '../../../src/model/messages/table.js';
+import type { Contract } from '../../../src/model/contract.js';
 import { coreQueue, workflowQueue } from '../../../src/model/names.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { dataConverterFor, heddle } from '../../../src/temporal-plugin.js';
@@ -18,7 +18,7 @@ import { makeNamespace } from '../namespace.js';
 import { repeatingClient } from './repeating-client.js';
 import { samples } from './sample-messages.js';
 
-export type WorkflowType = keyof typeof messageTable;
+export type WorkflowType = keyof typeof contracts;
 
 export interface MessageWorld {
   readonly clients: {
@@ -101,7 +101,7 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
       await handle('proper', type).query('__stack_trace');
     },
     async stateOf(type) {
-      const messages: WorkflowMessages = messageTable[type];
+      const messages: Contract = contracts[type];
       const names = Object.keys(messages.queries).filter(
         (name) => argumentsOf(messages, 'queries', name)?.length === 0,
       );

@@ -1,6 +1,6 @@
-import type { messageTable } from '../../../src/model/messages/table.js';
+import type { contracts } from '../../../src/model/messages/table.js';
 
-type Table = typeof messageTable;
+type Table = typeof contracts;
 
 /** Arguments that each message accepts. A message of the table without a sample is a type error. */
 export type SampleMessages = {

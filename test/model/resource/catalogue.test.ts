@@ -1,6 +1,7 @@
 import type { Json } from '../../../src/model/json.js';
 import { describe, expect, it } from 'vitest';
 import {
+  type PutRequest,
   maxResourceBytes,
   maxVersions,
   pinReference,
@@ -14,7 +15,6 @@ import {
   rollBack,
   setVersion,
   type Catalogue,
-  type PutRequest,
 } from '../../../src/model/artifact/state.js';
 import { readPinnedResource, readResourceReference } from '../../../src/model/artifact/reference.js';
 import { usedDigests } from '../../../src/model/artifact/used.js';

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { machineWorkflowId } from '../../../src/model/names.js';
-import { checkSignal } from '../../../src/workflows/cluster/messages.js';
+import { machineMessages } from '../../../src/workflows/messages.js';
 import {
   noPostgres,
   postgresImage,
@@ -79,7 +79,9 @@ describe.skipIf(noPostgres !== undefined)(
 
     const lookAt = async (name: string): Promise<void> => {
       const { checkedAt } = await stack.client.machines.show(name);
-      await stack.client.temporal.workflow.getHandle(machineWorkflowId(name)).signal(checkSignal);
+      await stack.client.temporal.workflow
+        .getHandle(machineWorkflowId(name))
+        .signal(machineMessages.signals.check);
       await until(
         'it was looked at',
         async () => (await stack.client.machines.show(name)).checkedAt !== checkedAt,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import { parseSpec } from '../../../src/schema/cluster/read.js';
-import { nodeQuery } from '../../../src/workflows/cluster/messages.js';
+import { clusterMessages } from '../../../src/workflows/messages.js';
 import { openHarness, type Harness } from '../../harness/faults/harness.js';
 import { until } from '../../harness/until.js';
 
@@ -109,7 +109,7 @@ describe('an exported pool', () => {
     await expect(pool.apply((await pool.spec()) as never)).rejects.toMatchObject(refused);
     const reply = await from.client.temporal.workflow
       .getHandle(poolWorkflowId('stopped'))
-      .query(nodeQuery, nodes?.[0]?.id ?? '');
+      .query(clusterMessages.queries.node, nodes?.[0]?.id ?? '');
     expect(reply).toMatchObject({ is: 'here', busy: refused.message });
     expect(await pool.export()).toEqual(records);
     await expect(pool.restore(records)).rejects.toMatchObject({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { checkSignal } from '../../../../src/workflows/cluster/messages.js';
+import { machineMessages } from '../../../../src/workflows/messages.js';
 import { join } from 'node:path';
 import { heddleOn, startHeddle } from '../../../harness/cli/run-heddle.js';
 import { until } from '../../../harness/until.js';
@@ -225,7 +225,7 @@ describe.skipIf(noEmulators !== undefined)(
 
       // Controllers lock accounts, so periodic checks do not log in again.
       const workflow = stack.client.temporal.workflow.getHandle('machine/locked');
-      await workflow.signal(checkSignal);
+      await workflow.signal(machineMessages.signals.check);
       expect((await machines.show('locked')).checkedAt).toBeUndefined();
       const { events } = await workflow.fetchHistory();
       const tasks = (events ?? []).map(

@@ -1,25 +1,51 @@
-import { jsonBytes } from '../carried.js';
-import { isForbiddenKey } from '../json.js';
+import { jsonBytes } from './carried.js';
+import { isForbiddenKey, type Json, type JsonObject } from './json.js';
 
 /**
  * Checks the shape of a value from outside. Returns the problem as a sentence that begins with the place and
  * never repeats the value, or undefined. Plain functions: the workflow bundle has no schema library.
  */
-export type Shape = (value: unknown, at: string) => string | undefined;
+export interface Shape<out Value = unknown> {
+  (value: unknown, at: string): string | undefined;
+  /** The type of what passes; never present. */
+  readonly passes?: Value;
+}
 
 export type Fields = Readonly<Record<string, Shape>>;
 
+/** The type of what a shape lets pass. */
+export type ValueOf<Of extends Shape> = Of extends Shape<infer Value> ? Value : never;
+
+/** The shape of a field that may be absent. */
+export interface Optional<out Value> extends Shape<Value | undefined> {
+  readonly isOptional: true;
+}
+
+/** The type of an object with these fields. */
+export type ValuesOf<Of extends Fields> = {
+  readonly [Key in keyof Of as Of[Key] extends Optional<unknown> ? never : Key]: ValueOf<Of[Key]>;
+} & {
+  readonly [Key in keyof Of as Of[Key] extends Optional<unknown> ? Key : never]?: ValueOf<Of[Key]>;
+};
+
+/**
+ * A shape that checks less than the type says: what comes from workflows of ours, or what a handler checks.
+ */
+export function typed<Value>(shape: Shape): Shape<Value> {
+  return shape as Shape<Value>;
+}
+
 const deepest = 64;
 
-export const flag = when('true or false', (value) => typeof value === 'boolean');
+export const flag = when<boolean>('true or false', (value) => typeof value === 'boolean');
 
 /** A flag that is left out rather than false. */
-export const yes = when('true, or left out', (value) => value === true);
+export const yes = when<true>('true, or left out', (value) => value === true);
 
 /** Not checked any further: it comes from one of our workflows, or the handler checks it. */
 export const anything: Shape = (value, at) => (value === undefined ? wrong(at, 'given', value) : undefined);
 
-export function text(longest: number, shortest = 1): Shape {
+export function text(longest: number, shortest = 1): Shape<string> {
   return when(
     shortest === 0 ? `text of at most ${longest} characters` : `text of ${shortest} to ${longest} characters`,
     (value) => typeof value === 'string' && value.length >= shortest && value.length <= longest,
@@ -27,7 +53,7 @@ export function text(longest: number, shortest = 1): Shape {
 }
 
 /** A text that names an entry of a plain object, so it must not be a name that every object inherits. */
-export function id(longest = 200): Shape {
+export function id(longest = 200): Shape<string> {
   return when(
     `a name of 1 to ${longest} characters`,
     (value) =>
@@ -35,34 +61,35 @@ export function id(longest = 200): Shape {
   );
 }
 
-export function number(least: number, most: number): Shape {
+export function number(least: number, most: number): Shape<number> {
   return when(
     `a number from ${least} to ${most}`,
     (value) => typeof value === 'number' && value >= least && value <= most,
   );
 }
 
-export function count(most = Number.MAX_SAFE_INTEGER, least = 0): Shape {
+export function count(most = Number.MAX_SAFE_INTEGER, least = 0): Shape<number> {
   return when(
     `a whole number from ${least} to ${most}`,
     (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most,
   );
 }
 
-export function oneOf(...words: readonly (string | null)[]): Shape {
-  return when(`one of ${words.join(', ')}`, (value) => words.some((word) => word === value));
+export function oneOf<const Word extends string | null>(...words: readonly Word[]): Shape<Word> {
+  return when<Word>(`one of ${words.join(', ')}`, (value) => words.some((word) => word === value));
 }
 
-export function optional(shape: Shape): Shape {
-  return (value, at) => (value === undefined ? undefined : shape(value, at));
+export function optional<Value>(shape: Shape<Value>): Optional<Value> {
+  const check: Shape<Value | undefined> = (value, at) => (value === undefined ? undefined : shape(value, at));
+  return Object.assign(check, { isOptional: true } as const);
 }
 
-export function nullable(shape: Shape): Shape {
+export function nullable<Value>(shape: Shape<Value>): Shape<Value | null> {
   return (value, at) => (value === null ? undefined : shape(value, at));
 }
 
-export function list(shape: Shape, most: number, least = 0): Shape {
-  const isList = when(
+export function list<Value>(shape: Shape<Value>, most: number, least = 0): Shape<readonly Value[]> {
+  const isList = when<unknown[]>(
     `a list of ${least} to ${most} entries`,
     (value) => Array.isArray(value) && value.length >= least && value.length <= most,
   );
@@ -72,7 +99,7 @@ export function list(shape: Shape, most: number, least = 0): Shape {
 }
 
 /** An object with these fields and no others. */
-export function object(fields: Fields): Shape {
+export function object<const Of extends Fields>(fields: Of): Shape<ValuesOf<Of>> {
   const known = outline(fields);
   return (value, at) =>
     known(value, at) ??
@@ -82,7 +109,7 @@ export function object(fields: Fields): Shape {
 }
 
 /** An object with at least these fields, whose others are not checked. */
-export function outline(fields: Fields): Shape {
+export function outline<const Of extends Fields>(fields: Of): Shape<ValuesOf<Of>> {
   const entries = Object.entries(fields);
   return (value, at) =>
     plainObject(value, at) ??
@@ -95,7 +122,7 @@ export function outline(fields: Fields): Shape {
 }
 
 /** An object with keys of the sender's choice. */
-export function record(shape: Shape, most: number): Shape {
+export function record<Value>(shape: Shape<Value>, most: number): Shape<Readonly<Record<string, Value>>> {
   const fits = when(
     `an object of at most ${most} entries`,
     (value) => Object.keys(value as object).length <= most,
@@ -108,12 +135,16 @@ export function record(shape: Shape, most: number): Shape {
     );
 }
 
+type VariantsOf<Key extends string, Kinds extends Readonly<Record<string, Fields>>> = {
+  readonly [Kind in keyof Kinds]: { readonly [Name in Key]: Kind } & ValuesOf<Kinds[Kind]>;
+}[keyof Kinds];
+
 /** An object whose field `key` determines its other fields. */
-export function variants(
-  key: string,
-  kinds: Readonly<Record<string, Fields>>,
-  shapeOf: typeof object = object,
-): Shape {
+export function variants<const Key extends string, const Kinds extends Readonly<Record<string, Fields>>>(
+  key: Key,
+  kinds: Kinds,
+  shapeOf: (fields: Fields) => Shape = object,
+): Shape<VariantsOf<Key, Kinds>> {
   const kind = oneOf(...Object.keys(kinds));
   const which = outline({ [key]: kind });
   const shapes = Object.fromEntries(
@@ -124,7 +155,10 @@ export function variants(
 }
 
 /** The first of several objects that has its distinguishing field, otherwise the last. */
-export function withField(cases: Readonly<Record<string, Shape>>, otherwise: Shape): Shape {
+export function withField<Value, Otherwise>(
+  cases: Readonly<Record<string, Shape<Value>>>,
+  otherwise: Shape<Otherwise>,
+): Shape<Value | Otherwise> {
   return (value, at) => {
     const found =
       typeof value === 'object' && value !== null
@@ -137,7 +171,7 @@ export function withField(cases: Readonly<Record<string, Shape>>, otherwise: Sha
 /**
  * Free JSON up to a size, such as a spec that a plugin or the planner checks.
  */
-export function json(mostBytes: number): Shape {
+export function json(mostBytes: number): Shape<Json> {
   return (value, at) => {
     let bytes = 0;
     const walk = (part: unknown, depth: number): string | undefined => {
@@ -158,7 +192,7 @@ export function json(mostBytes: number): Shape {
 }
 
 /** Free JSON whose outermost value is an object. */
-export function jsonObject(mostBytes: number): Shape {
+export function jsonObject(mostBytes: number): Shape<JsonObject> {
   const free = json(mostBytes);
   return (value, at) => plainObject(value, at) ?? free(value, at);
 }
@@ -174,7 +208,7 @@ function forbidden(at: string, key: string): string {
   return `${place(at)}: must not have a field named ${key}`;
 }
 
-function when(expected: string, isIt: (value: unknown) => boolean): Shape {
+function when<Value>(expected: string, isIt: (value: unknown) => boolean): Shape<Value> {
   return (value, at) => (isIt(value) ? undefined : wrong(at, expected, value));
 }
 
