@@ -1,7 +1,6 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { actions, type Action, type AnyAction } from '../model/action.js';
-import type { BatchActivities } from '../model/node/batch.js';
 import {
   activityTable,
   isAction,
@@ -42,7 +41,7 @@ import { runProviderTask } from './provider/provider-task.js';
 import { PluginError } from '../plugins/errors.js';
 import { readQuota } from './pool/read-quota.js';
 import { notifyReused } from './pool/notify-reused.js';
-import { createBatchActivities } from './provider/batch.js';
+import { createBatchActivities, type BatchActivities } from './provider/batch.js';
 import { findCandidates } from './reservation/find-machines.js';
 import { notify } from './reservation/notify.js';
 import { deliver, type WebhookParts } from './webhook/deliver.js';

@@ -1,5 +1,5 @@
 import { actions, type Action, type AnyAction } from './action.js';
-import type { BatchActivities } from './node/batch.js';
+import type { BatchRequest, BatchResult } from './node/batch.js';
 import type { CheckedImage, CheckImageRequest } from './image/messages.js';
 import type { LeaseNodeRequest, FindNodeRequest, FoundNode } from './image/node.js';
 import type { CheckLeaseReply, CheckLeaseRequest } from './node/lease.js';
@@ -48,43 +48,6 @@ import type {
   SweepAccounts,
 } from './sweep/sweep.js';
 
-/** Every activity, by its type name, with its request and its reply. */
-export type Activities = Readonly<
-  Record<Action, (request: TaskRequest) => Promise<TaskOutcome>> &
-    Record<MachineAction, (request: MachineTaskRequest) => Promise<MachineTaskOutcome>>
-> &
-  BatchActivities & {
-    readonly PROBE_NODES: (request: ProbeRequest) => Promise<ProbeReply>;
-    readonly FIND_MACHINES: (request: FindMachinesRequest) => Promise<FindMachinesReply>;
-    readonly FIND_LEAKS: (request: FindLeaksRequest) => Promise<FindLeaksReply>;
-    readonly NODE_REUSED: (request: NodeReusedRequest) => Promise<void>;
-    readonly READ_QUOTA: (request: QuotaRequest) => Promise<QuotaReply>;
-    readonly CHECK_PLACEMENT: (
-      check: PlacementCheck,
-    ) => Promise<{ readonly problems: readonly PlacementProblem[] }>;
-    readonly PLAN: (request: PackedPlanRequest) => Promise<PackedPlan>;
-    readonly PLAN_POOL: (request: PlanPoolRequest) => Promise<PoolPlan>;
-    readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
-    readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
-    readonly FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => Promise<PreviousRunsReply>;
-    /** Whether this start, named by the id of its seal, has started no earlier workflow of this id. */
-    readonly FIND_START: (request: { readonly start: string }) => Promise<{ readonly isNew: boolean }>;
-    readonly LIST_ACCOUNTS: (request: ListAccountsRequest) => Promise<SweepAccounts>;
-    readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
-    readonly LIST_CHECKED: () => Promise<{ readonly workflows: readonly string[] }>;
-    /** Fails while the worker does not have the key. */
-    readonly FIND_KEY: (request: { readonly key: string }) => Promise<void>;
-    readonly FIND_NODE: (request: FindNodeRequest) => Promise<FoundNode>;
-    readonly LEASE_NODE: (request: LeaseNodeRequest) => Promise<FoundNode>;
-    readonly CHECK_LEASE: (request: CheckLeaseRequest) => Promise<CheckLeaseReply>;
-    readonly FIND_CANDIDATES: (request: FindCandidatesRequest) => Promise<FindCandidatesReply>;
-    readonly OPERATE_MACHINE: (request: OperateMachineRequest) => Promise<OperateMachineReply>;
-    readonly STOP_LOAD: (request: StopLoadRequest) => Promise<void>;
-    readonly DELIVER: (delivery: Delivery) => Promise<DeliveryReply>;
-    readonly NOTIFY: (notifications: ReservationNotification) => Promise<{ readonly notified: number }>;
-  };
-export type ActivityName = keyof Activities;
-
 /** Limits, queue and retries of an activity. Durations are in ms. */
 export interface ActivityRow {
   /**
@@ -110,6 +73,19 @@ export interface ActivityRow {
   /** Concerns an image at a provider, not a machine. */
   readonly isImageOnly?: true;
 }
+
+/** An activity with the types of its request and its reply. */
+interface Call<in Request, out Reply> extends ActivityRow {
+  /** Never present. */
+  readonly takes?: (request: Request) => Reply;
+}
+
+function call<Request, Reply>(row: ActivityRow): Call<Request, Reply> {
+  return row;
+}
+
+const task = call<TaskRequest, TaskOutcome>;
+const machineTask = call<MachineTaskRequest, MachineTaskOutcome>;
 
 /** Retries after failures that may pass; the delay doubles with each attempt. */
 export interface RetryRow {
@@ -190,144 +166,181 @@ const attempts = (limit: number): Pick<ActivityRow, 'retry'> => ({
   retry: { ...core.retry, attempts: limit },
 });
 
-export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
-  CREATE: create,
-  CREATE_BATCH: create,
+const rows = {
+  CREATE: task(create),
+  CREATE_BATCH: call<BatchRequest, readonly BatchResult[]>(create),
   // One probe per attempt: waiting between probes costs neither history nor a worker slot.
-  CONFIRM: {
+  CONFIRM: task({
     by: 'provider',
     queue: 'site',
     attemptMs: minute,
     budgetMs: 10 * minute,
     retry: { by: 'worker', initialMs: 100, maximumMs: 10 * second },
-  },
-  BOOTSTRAP: service,
-  INSTALL: service,
-  CONFIGURE: service,
-  RELOAD: service,
-  INITIALIZE: service,
-  START: service,
-  STOP: service,
-  REMOVE: service,
-  EXEC: service,
-  DELETE: del,
-  DELETE_BATCH: del,
+  }),
+  BOOTSTRAP: task(service),
+  INSTALL: task(service),
+  CONFIGURE: task(service),
+  RELOAD: task(service),
+  INITIALIZE: task(service),
+  START: task(service),
+  STOP: task(service),
+  REMOVE: task(service),
+  EXEC: task(service),
+  DELETE: task(del),
+  DELETE_BATCH: call<BatchRequest, readonly BatchResult[]>(del),
 
-  NODE_STATUS: machine,
+  NODE_STATUS: machineTask(machine),
   // Controllers lock an account after a few wrong passwords.
-  ENROL: { ...question, method: 'powerStatus', retry: { ...machine.retry, attempts: 3 } },
-  READ_HARDWARE: { ...question, method: 'hardware', retry: { ...machine.retry, attempts: 3 } },
-  POWER_STATUS: { ...question, method: 'powerStatus' },
-  POWER_ON: { ...power, method: 'powerOn' },
-  POWER_OFF: { ...power, method: 'powerOff' },
+  ENROL: machineTask({ ...question, method: 'powerStatus', retry: { ...machine.retry, attempts: 3 } }),
+  READ_HARDWARE: machineTask({ ...question, method: 'hardware', retry: { ...machine.retry, attempts: 3 } }),
+  POWER_STATUS: machineTask({ ...question, method: 'powerStatus' }),
+  POWER_ON: machineTask({ ...power, method: 'powerOn' }),
+  POWER_OFF: machineTask({ ...power, method: 'powerOff' }),
   // Sent once: if the answer is lost, the result is unknown.
-  POWER_RESET: { ...power, method: 'powerReset', retry: { ...machine.retry, attempts: 1 } },
-  SET_BOOT: { ...power, method: 'setBoot' },
-  BOOT_ONCE: { ...power, method: 'bootOnce' },
-  IMAGE_EXISTS: { ...question, method: 'imageExists' },
-  RETRIEVE_IMAGE: {
+  POWER_RESET: machineTask({ ...power, method: 'powerReset', retry: { ...machine.retry, attempts: 1 } }),
+  SET_BOOT: machineTask({ ...power, method: 'setBoot' }),
+  BOOT_ONCE: machineTask({ ...power, method: 'bootOnce' }),
+  IMAGE_EXISTS: machineTask({ ...question, method: 'imageExists' }),
+  RETRIEVE_IMAGE: machineTask({
     ...power,
     method: 'retrieveImage',
     attemptMs: 24 * hour,
     budgetMs: 24 * hour,
     noProgressMs: 10 * minute,
-  },
-  VERIFY_IMAGE: {
+  }),
+  VERIFY_IMAGE: machineTask({
     ...question,
     method: 'verifyImage',
     attemptMs: 6 * hour,
     budgetMs: 6 * hour,
     noProgressMs: 10 * minute,
-  },
-  GET_IMAGE_SIZE: { ...question, method: 'imageSize' },
-  GET_CURRENT_IMAGE: machine,
+  }),
+  GET_IMAGE_SIZE: machineTask({ ...question, method: 'imageSize' }),
+  GET_CURRENT_IMAGE: machineTask(machine),
   // The limit of the whole load ends both earlier.
-  LOAD: { ...power, method: 'load', attemptMs: 24 * hour, budgetMs: 24 * hour, noProgressMs: 10 * minute },
-  CAPTURE: {
+  LOAD: machineTask({
+    ...power,
+    method: 'load',
+    attemptMs: 24 * hour,
+    budgetMs: 24 * hour,
+    noProgressMs: 10 * minute,
+  }),
+  CAPTURE: machineTask({
     ...power,
     method: 'capture',
     attemptMs: 6 * hour,
     budgetMs: 6 * hour,
     noProgressMs: 20 * minute,
-  },
-  END_RUN: { ...power, method: 'endRun' },
-  UNLOAD: { ...power, method: 'unload', attemptMs: 10 * minute, budgetMs: 20 * minute },
+  }),
+  END_RUN: machineTask({ ...power, method: 'endRun' }),
+  UNLOAD: machineTask({ ...power, method: 'unload', attemptMs: 10 * minute, budgetMs: 20 * minute }),
   // Overwriting a large disk takes many hours.
-  ERASE: { ...question, method: 'disksToErase', attemptMs: 24 * hour, budgetMs: 24 * hour },
+  ERASE: machineTask({ ...question, method: 'disksToErase', attemptMs: 24 * hour, budgetMs: 24 * hour }),
   // One probe per attempt, like CONFIRM.
-  REACH: { ...machine, budgetMs: 15 * minute },
+  REACH: machineTask({ ...machine, budgetMs: 15 * minute }),
   // The disk is about to be overwritten, so this is not worth a long wait.
-  PRE_RELOAD: { ...system, method: 'preReload', budgetMs: 20 * second },
-  MARK_DISK: { ...machine, budgetMs: 20 * second },
-  CHECK_MARK: machine,
-  POST_LOAD: { ...system, method: 'postLoad' },
-  PRE_CAPTURE: { ...system, method: 'preCapture' },
-  SANITIZE: { ...system, method: 'sanitize' },
-  TAINT: { ...machine, budgetMs: 5 * minute },
-  MAKE_PASSWORD: { ...machine, budgetMs: 5 * minute },
-  GRANT_ACCESS: { ...system, method: 'grantAccess', budgetMs: 5 * minute },
-  REVOKE_ACCESS: { ...system, method: 'revokeAccess', budgetMs: 10 * minute },
-  ACQUIRE_PERMIT: { ...machine, budgetMs: 30 * minute },
-  RELEASE_PERMIT: { ...machine, budgetMs: 30 * minute },
+  PRE_RELOAD: machineTask({ ...system, method: 'preReload', budgetMs: 20 * second }),
+  MARK_DISK: machineTask({ ...machine, budgetMs: 20 * second }),
+  CHECK_MARK: machineTask(machine),
+  POST_LOAD: machineTask({ ...system, method: 'postLoad' }),
+  PRE_CAPTURE: machineTask({ ...system, method: 'preCapture' }),
+  SANITIZE: machineTask({ ...system, method: 'sanitize' }),
+  TAINT: machineTask({ ...machine, budgetMs: 5 * minute }),
+  MAKE_PASSWORD: machineTask({ ...machine, budgetMs: 5 * minute }),
+  GRANT_ACCESS: machineTask({ ...system, method: 'grantAccess', budgetMs: 5 * minute }),
+  REVOKE_ACCESS: machineTask({ ...system, method: 'revokeAccess', budgetMs: 10 * minute }),
+  ACQUIRE_PERMIT: machineTask({ ...machine, budgetMs: 30 * minute }),
+  RELEASE_PERMIT: machineTask({ ...machine, budgetMs: 30 * minute }),
   // A request for a build waits until a builder has room for it.
-  ACQUIRE_BUILD_PERMIT: { queue: 'build', attemptMs: minute, retry: machine.retry },
-  BUILD_FILE: { queue: 'build', attemptMs: 24 * hour, retry: machine.retry },
-  DOWNLOAD_IMAGE: { ...transfer, method: 'downloadImage' },
-  UPLOAD_IMAGE: { ...transfer, method: 'uploadImage' },
-  DELETE_IMAGE: {
+  ACQUIRE_BUILD_PERMIT: machineTask({ queue: 'build', attemptMs: minute, retry: machine.retry }),
+  BUILD_FILE: machineTask({ queue: 'build', attemptMs: 24 * hour, retry: machine.retry }),
+  DOWNLOAD_IMAGE: machineTask({ ...transfer, method: 'downloadImage' }),
+  UPLOAD_IMAGE: machineTask({ ...transfer, method: 'uploadImage' }),
+  DELETE_IMAGE: machineTask({
     ...question,
     method: 'deleteImage',
     queue: 'provider',
     attemptMs: 5 * minute,
     budgetMs: 5 * minute,
     isImageOnly: true,
-  },
+  }),
   // Without a builder the workflow tries again later.
-  REMOVE_FILE: { ...machine, queue: 'upload', budgetMs: minute },
+  REMOVE_FILE: machineTask({ ...machine, queue: 'upload', budgetMs: minute }),
 
-  PROBE_NODES: { ...accountRead, attemptMs: 2 * minute, budgetMs: 5 * minute },
-  FIND_MACHINES: accountRead,
+  PROBE_NODES: call<ProbeRequest, ProbeReply>({
+    ...accountRead,
+    attemptMs: 2 * minute,
+    budgetMs: 5 * minute,
+  }),
+  FIND_MACHINES: call<FindMachinesRequest, FindMachinesReply>(accountRead),
   // A site without workers is reported soon instead of waited for.
-  FIND_LEAKS: { ...accountRead, startWithinMs: 30 * second, attemptMs: 2 * minute, budgetMs: 6 * minute },
-  NODE_REUSED: { ...accountRead, budgetMs: 5 * minute },
-  READ_QUOTA: { ...accountRead, budgetMs: 2 * minute },
+  FIND_LEAKS: call<FindLeaksRequest, FindLeaksReply>({
+    ...accountRead,
+    startWithinMs: 30 * second,
+    attemptMs: 2 * minute,
+    budgetMs: 6 * minute,
+  }),
+  NODE_REUSED: call<NodeReusedRequest, void>({ ...accountRead, budgetMs: 5 * minute }),
+  READ_QUOTA: call<QuotaRequest, QuotaReply>({ ...accountRead, budgetMs: 2 * minute }),
   // A preview does not wait for a site that does not answer.
-  CHECK_PLACEMENT: {
+  CHECK_PLACEMENT: call<PlacementCheck, { readonly problems: readonly PlacementProblem[] }>({
     ...accountRead,
     startWithinMs: 10 * second,
     attemptMs: 20 * second,
     budgetMs: 30 * second,
-  },
+  }),
 
-  PLAN: { ...core, ...attempts(20) },
-  PLAN_POOL: { ...core, ...attempts(10) },
-  CHECK_IMAGE: { ...core, ...attempts(10) },
-  DESCRIBE_ACCOUNT: { ...core, budgetMs: 5 * minute, ...attempts(5) },
-  FIND_PREVIOUS_RUNS: { ...core, ...attempts(20) },
-  FIND_START: { ...core, ...attempts(20) },
-  LIST_ACCOUNTS: { ...core, budgetMs: 5 * minute },
-  DISOWN: { ...core, attemptMs: 2 * minute, ...attempts(3) },
-  LIST_CHECKED: { ...core, budgetMs: 5 * minute },
+  PLAN: call<PackedPlanRequest, PackedPlan>({ ...core, ...attempts(20) }),
+  PLAN_POOL: call<PlanPoolRequest, PoolPlan>({ ...core, ...attempts(10) }),
+  CHECK_IMAGE: call<CheckImageRequest, CheckedImage>({ ...core, ...attempts(10) }),
+  DESCRIBE_ACCOUNT: call<AccountRequest, AccountReply>({ ...core, budgetMs: 5 * minute, ...attempts(5) }),
+  FIND_PREVIOUS_RUNS: call<PreviousRunsRequest, PreviousRunsReply>({ ...core, ...attempts(20) }),
+  // Whether this start, named by the id of its seal, has started no earlier workflow of this id.
+  FIND_START: call<{ readonly start: string }, { readonly isNew: boolean }>({ ...core, ...attempts(20) }),
+  LIST_ACCOUNTS: call<ListAccountsRequest, SweepAccounts>({ ...core, budgetMs: 5 * minute }),
+  DISOWN: call<DisownRequest, DisownReply>({ ...core, attemptMs: 2 * minute, ...attempts(3) }),
+  LIST_CHECKED: call<undefined, { readonly workflows: readonly string[] }>({ ...core, budgetMs: 5 * minute }),
   // Any worker may have the key. A message waits so long, so that a key can still be imported.
-  FIND_KEY: { ...core, budgetMs: 30 * second },
-  FIND_NODE: { ...core, budgetMs: 5 * minute },
-  LEASE_NODE: { ...core, budgetMs: 5 * minute },
-  CHECK_LEASE: { ...core, budgetMs: 5 * minute },
-  FIND_CANDIDATES: { ...core, attemptMs: 2 * minute, budgetMs: 5 * minute, ...attempts(5) },
-  OPERATE_MACHINE: { ...core, attemptMs: 24 * hour, isAbandoned: true },
-  STOP_LOAD: { ...core, attemptMs: hour, isAbandoned: true },
-  DELIVER: {
+  FIND_KEY: call<{ readonly key: string }, void>({ ...core, budgetMs: 30 * second }),
+  FIND_NODE: call<FindNodeRequest, FoundNode>({ ...core, budgetMs: 5 * minute }),
+  LEASE_NODE: call<LeaseNodeRequest, FoundNode>({ ...core, budgetMs: 5 * minute }),
+  CHECK_LEASE: call<CheckLeaseRequest, CheckLeaseReply>({ ...core, budgetMs: 5 * minute }),
+  FIND_CANDIDATES: call<FindCandidatesRequest, FindCandidatesReply>({
+    ...core,
+    attemptMs: 2 * minute,
+    budgetMs: 5 * minute,
+    ...attempts(5),
+  }),
+  OPERATE_MACHINE: call<OperateMachineRequest, OperateMachineReply>({
+    ...core,
+    attemptMs: 24 * hour,
+    isAbandoned: true,
+  }),
+  STOP_LOAD: call<StopLoadRequest, void>({ ...core, attemptMs: hour, isAbandoned: true }),
+  DELIVER: call<Delivery, DeliveryReply>({
     ...core,
     attemptMs: minute,
     budgetMs: 72 * hour,
     retry: { by: 'server', initialMs: 5 * second, maximumMs: hour },
-  },
-  NOTIFY: {
+  }),
+  NOTIFY: call<ReservationNotification, { readonly notified: number }>({
     ...core,
     budgetMs: 10 * minute,
     isAbandoned: true,
     retry: { by: 'server', initialMs: 2 * second, maximumMs: minute, attempts: 5 },
-  },
+  }),
+} satisfies Readonly<Record<AnyAction, ActivityRow>> & Readonly<Record<string, ActivityRow>>;
+
+export type ActivityName = keyof typeof rows;
+
+/** Every activity, by its type name. */
+export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = rows;
+
+/** The activities as functions. */
+export type Activities = {
+  readonly [Name in ActivityName]: (typeof rows)[Name] extends Call<infer Request, infer Reply>
+    ? (request: Request) => Promise<Reply>
+    : never;
 };
 
 export function isNodeAction(name: string): name is Action {

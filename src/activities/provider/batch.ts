@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import type { Activities } from '../../model/activities.js';
 import type { FailureDetails } from '../../model/node/failure.js';
 import { handOver } from '../failures.js';
 import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
@@ -8,7 +9,6 @@ import { mergePayload } from '../../model/node/payload.js';
 import {
   batchActions,
   batchName,
-  type BatchActivities,
   type BatchAction,
   type BatchResult,
   type BatchRequest,
@@ -23,6 +23,8 @@ export type CarryOut = (
 
 /** Longest wait for machines just created, in ms; slower ones get CONFIRM tasks of their own. */
 const confirmMs = 2_000;
+
+export type BatchActivities = Pick<Activities, `${BatchAction}_BATCH`>;
 
 /**
  * The activities CREATE_BATCH and DELETE_BATCH: tasks of several nodes at once, for a server needs as

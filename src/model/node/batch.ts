@@ -35,7 +35,3 @@ interface BatchFailure {
   /** Delay until the task is retried, for a transient failure. Absent if a retry is pointless. */
   readonly againMs?: number;
 }
-
-export type BatchActivities = Readonly<
-  Record<`${BatchAction}_BATCH`, (request: BatchRequest) => Promise<readonly BatchResult[]>>
->;
