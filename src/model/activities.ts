@@ -11,7 +11,7 @@ import type {
   ProbeReply,
   ProbeRequest,
 } from './node/probe.js';
-import { isMachineAction, type MachineAction } from './machine/actions.js';
+import { isMachineAction } from './machine/actions.js';
 import type {
   AccountReply,
   AccountRequest,
