@@ -1,7 +1,7 @@
 import { asked, carried, peersRequest, spec, who, workflowId } from '../argument-shapes.js';
 import { replies, row, type Contract, type RequestOf } from '../contract.js';
 import type { PeersPage } from '../node/peers.js';
-import type { Intent } from '../plan/intent.js';
+import type { OperateIntent } from '../plan/intent.js';
 import type { PackedCurrent } from '../plan/packed.js';
 import { disownRow, nodeRow, ownersRow, payloadRow, usedResourcesRow } from '../shared-messages.js';
 import type { ClusterStatus, NodeStatus } from '../../schema/output/status.js';
@@ -78,7 +78,7 @@ export const clusterContract = {
       [
         object({
           // The fields of each intent: check-intent.ts.
-          intent: typed<Exclude<Intent, { readonly kind: 'apply' | 'delete' }>>(outline({ kind: text(20) })),
+          intent: typed<OperateIntent>(outline({ kind: text(20) })),
           by: who(),
           queue: optional(flag),
         }),

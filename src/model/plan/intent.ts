@@ -86,3 +86,6 @@ export interface ExecIntent extends Rolling {
   readonly sudo?: true;
   readonly timeoutMs?: number;
 }
+
+/** Of all operations but apply and delete, which are requests of their own. */
+export type OperateIntent = Exclude<Intent, { readonly kind: 'apply' | 'delete' }>;
