@@ -13,7 +13,7 @@ export async function nodesOfGroups(
   groups: readonly GroupStatus[],
 ): Promise<readonly NodeStatus[]> {
   const nodes: NodeStatus[] = [];
-  const open = [...groups];
+  const open = groups.filter(({ lost }) => lost !== true);
   const ask = async (): Promise<void> => {
     for (let group = open.shift(); group !== undefined; group = open.shift()) {
       const { workflowId } = group;

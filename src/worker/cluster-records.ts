@@ -5,6 +5,7 @@ import type {
   LivingCluster,
   RecordStatus,
 } from '../activities/sweep/cluster-records.js';
+import type { WorkflowRuns } from '../activities/parts.js';
 import type { Origin } from '../model/sweep/sweep.js';
 import {
   clusterWorkflowType,
@@ -20,13 +21,17 @@ import { read } from '../client/read.js';
 const patienceMs = 10_000;
 
 /** Asks the Temporal server, and the workflows of clusters through it. */
-export function readClusterRecords(temporal: Client): ClusterRecords {
+export function readClusterRecords(
+  temporal: Client,
+  { resetAt }: Pick<WorkflowRuns, 'resetAt'>,
+): ClusterRecords {
   const patiently = <Value>(work: () => Promise<Value>): Promise<Value> =>
     temporal.withDeadline(Date.now() + patienceMs, work);
   return {
     record: (clusterName) => patiently(() => recordOf(temporal, clusterName)),
     uids: (clusterName) => uidsOf(temporal, clusterName),
     living: () => living(temporal),
+    resetAt: (workflowId) => resetAt(workflowId),
     origins: () => readOrigins(temporal),
     owners: (workflowId, machines) =>
       patiently(() =>

@@ -178,6 +178,7 @@ export async function prepareWorkers({
   });
   const logs = openLogStore(config, secretSources, (message) => log.warn(message));
   const surroundings = { registry, temporal, secretSources };
+  const runs = readWorkflowRuns(temporal);
   const parts: CoreParts = {
     ...configuredParts(config, checked, surroundings),
     features: { searchAttributes: missing.length === 0 },
@@ -202,9 +203,9 @@ export async function prepareWorkers({
     runFolder: join(config.dataFolder, 'runs'),
     pools: readNodePools(temporal),
     absences: createAbsences(),
-    runs: readWorkflowRuns(temporal),
+    runs,
     serverNow: () => clock.now(),
-    clusters: readClusterRecords(temporal),
+    clusters: readClusterRecords(temporal, runs),
     lastPass: keepLastPass(temporal, config.dataFolder, installation),
     builder: role === 'builder' ? { ...config.builder, name: hostname() } : undefined,
   };

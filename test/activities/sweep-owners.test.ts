@@ -17,6 +17,7 @@ function records(
     return machines.map(({ key }) => answers[key] ?? { is: 'free' });
   };
   return {
+    resetAt: () => Promise.resolve(undefined),
     owners,
     disown: owners,
     record: async (name) => {
@@ -164,6 +165,20 @@ describe('the owner of a machine', () => {
   ];
   it.each(cases)('%s', async (_title, clusters, asked, expected) => {
     expect(await findOwners(clusters, [asked])).toMatchObject([expected]);
+  });
+
+  it('is unknown for machines that were made before a reset of their cluster', async () => {
+    const resetAt = Date.parse('2026-01-01T12:00:00Z');
+    const clusters = records(
+      { 'cluster/web': {} },
+      { resetAt: async (workflowId) => (workflowId === 'cluster/web' ? resetAt : undefined) },
+    );
+    const found = await findOwners(clusters, [
+      { ...machine('u/a-1/1', 'web'), createdAt: '2026-01-01T11:00:00Z' },
+      machine('u/a-2/1', 'web'),
+      { ...machine('u/a-3/1', 'web'), createdAt: '2026-01-01T13:00:00Z' },
+    ]);
+    expect(found.map(({ is }) => is)).toEqual(['unknown', 'unknown', 'free']);
   });
 
   it('is reported in the order of the machines, with one query for each cluster', async () => {

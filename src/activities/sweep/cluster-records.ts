@@ -31,7 +31,9 @@ export interface ClusterRecords {
   origins(): Promise<readonly Origin[]>;
   /** Asks the workflow of a cluster or of a group; an answer for each machine, in their order. */
   owners(workflowId: string, machines: readonly NamedMachine[]): Promise<readonly Ownership[]>;
-  /** The same, and keys of free ones are never used again. */
+  /** When a workflow was last reset, in ms since the epoch; undefined if it was not. */
+  resetAt(workflowId: string): Promise<number | undefined>;
+  /** The same as `owners`, and keys of free ones are never used again. */
   disown(workflowId: string, machines: readonly NamedMachine[]): Promise<readonly Ownership[]>;
 }
 

@@ -122,6 +122,7 @@ function toOwn(machine: Machine): OwnMachine {
   return {
     key: keyOf(machine),
     providerid: machine.providerid,
+    createdAt: machine.createdAt,
     ...(cluster === undefined || cluster === '' ? {} : { cluster }),
   };
 }

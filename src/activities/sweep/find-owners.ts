@@ -6,6 +6,8 @@ import type { ClusterRecords, LivingCluster } from './cluster-records.js';
 /** A machine of this installation; `cluster` if its tags name one. */
 export interface OwnMachine extends NamedMachine {
   readonly cluster?: string;
+  /** RFC 3339, by the provider's clock. */
+  readonly createdAt?: string;
 }
 
 /**
@@ -122,6 +124,7 @@ async function ask(
   machines: readonly OwnMachine[],
 ): Promise<readonly Owned[]> {
   const answers: Owned[] = [];
+  const resetAt = once(() => clusters.resetAt(workflowId));
   const elsewhere = new Map<string, OwnMachine[]>();
   const abandoned = new Set<OwnMachine>();
   for (let at = 0; at < machines.length; at += perQuestion) {
@@ -137,7 +140,7 @@ async function ask(
       if (ownership.is === 'elsewhere' && ownership.abandoned === true) abandoned.add(machine);
       if (ownership.is === 'elsewhere')
         elsewhere.set(ownership.workflowId, [...(elsewhere.get(ownership.workflowId) ?? []), machine]);
-      else answers.push([machine, ownerOf(workflowId, ownership)]);
+      else answers.push([machine, await knownOwner(ownerOf(workflowId, ownership), machine, resetAt)]);
     }
   }
   // A group knows no others, so this ends.
@@ -151,6 +154,26 @@ async function ask(
     );
   }
   return answers;
+}
+
+/** How far the clocks of providers may be behind, in ms. */
+const skewMs = 10 * 60_000;
+
+/** After a reset, a workflow has no record of machines that the cut-off run made, and they may be in service. */
+async function knownOwner(
+  owner: Owner,
+  { createdAt }: OwnMachine,
+  resetAt: () => Promise<number | undefined>,
+): Promise<Owner> {
+  if (owner.is !== 'free') return owner;
+  const at = await resetAt();
+  const isLater = at === undefined || (createdAt !== undefined && Date.parse(createdAt) > at + skewMs);
+  return isLater ? owner : { is: 'unknown', askedOf: owner.askedOf };
+}
+
+function once<Value>(work: () => Promise<Value>): () => Promise<Value> {
+  let value: Promise<Value> | undefined;
+  return () => (value ??= work());
 }
 
 function ownerOf(askedOf: string, ownership: Exclude<Ownership, { readonly is: 'elsewhere' }>): Owner {

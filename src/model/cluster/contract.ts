@@ -289,7 +289,7 @@ function instruction() {
       abandon: { nodeId: id(), by: text(500) },
       pause: { paused: flag },
       halt: {
-        how: oneOf('stop', 'cancel'),
+        how: oneOf('settle', 'stop', 'cancel'),
         discard: optional(outline({ operation: id(), nodes: optional(names) })),
       },
       end: {},

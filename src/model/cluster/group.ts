@@ -181,7 +181,8 @@ export type Instruction =
   | { readonly do: 'exclude'; readonly nodeId: string }
   | { readonly do: 'abandon'; readonly nodeId: string; readonly by: string }
   | { readonly do: 'pause'; readonly paused: boolean }
-  | { readonly do: 'halt'; readonly how: 'stop' | 'cancel'; readonly discard?: Discard }
+  /** `settle`: first, what can go on does: after a reset of the group, all its instructions come at once. */
+  | { readonly do: 'halt'; readonly how: 'settle' | 'stop' | 'cancel'; readonly discard?: Discard }
   | { readonly do: 'end' };
 
 export interface Instructions extends Numbered {

@@ -62,8 +62,8 @@ function readersOf({ readers = {} }: ClusterState): Pick<ClusterStatus, 'readers
   return entries.length === 0 ? {} : { readers: Object.fromEntries(entries) };
 }
 
-function groupStatus(cluster: string, id: string, { members, failed }: NodeGroup): GroupStatus {
-  return { group: id, workflowId: groupWorkflowId(cluster, id), nodes: sizeOf(members), failed };
+function groupStatus(cluster: string, id: string, { members, failed, lost }: NodeGroup): GroupStatus {
+  return { group: id, workflowId: groupWorkflowId(cluster, id), nodes: sizeOf(members), failed, lost };
 }
 
 interface NodeContext {

@@ -4,6 +4,7 @@ import type { NodeLease } from '../node/lease.js';
 import type { NodeGroup } from './group.js';
 import type { ClusterEvents } from './event.js';
 import type { Operation } from './operation.js';
+import type { PlannedPlacement } from '../node/placement.js';
 import type { PluginPins } from '../node/placement.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Json } from '../json.js';
@@ -46,6 +47,8 @@ export interface ClusterState extends NodesState {
   };
   /** Child workflows that carry the nodes beyond `limits.inlineNodes`, by number. */
   readonly groups: Readonly<Record<string, NodeGroup>>;
+  /** Where machines of the cluster may be, and what their keys may begin with beside its own uid. */
+  readonly traces?: Traces;
   /**
    * The operation under way was begun and not planned yet: runs and failures of the one before are to be
    * forgotten.
@@ -87,6 +90,14 @@ export interface ClusterState extends NodesState {
   readonly webhooks?: readonly Webhook[];
   readonly events?: ClusterEvents;
 }
+
+/** Kept for the time after the loss of a group, which alone knew where its machines are. */
+export interface Traces {
+  readonly accounts: readonly Account[];
+  readonly uids: readonly string[];
+}
+
+export type Account = Pick<PlannedPlacement, 'site' | 'provider' | 'type' | 'fields'>;
 
 /** Nothing new is started for the operation under way, and what runs is cancelled. */
 export interface Halt {

@@ -80,7 +80,18 @@ export const clusterStatusSchema = z.object({
     .describe('Numbers of requested and completed probes; interval of periodic probes in seconds.'),
   plugins: z.record(z.string(), z.object({ version: z.string(), digest: z.string().optional() })).optional(),
   groups: z
-    .array(z.object({ group: z.string(), workflowId: z.string(), nodes: count, failed: count }))
+    .array(
+      z.object({
+        group: z.string(),
+        workflowId: z.string(),
+        nodes: count,
+        failed: count,
+        lost: z
+          .literal(true)
+          .optional()
+          .describe('Its workflow is gone; the next apply looks for the machines of its nodes.'),
+      }),
+    )
     .optional()
     .describe('Workflows of a large cluster.'),
 });

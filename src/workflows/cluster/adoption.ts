@@ -3,6 +3,7 @@ import type { PreviousRunsReply, FoundMachine } from '../../model/node/probe.js'
 import type { AdoptedMachine } from '../../model/node/state.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import { isMember } from '../../model/cluster/group.js';
+import type { Account, Traces } from '../../model/cluster/state.js';
 import type { PlannedPlacement } from '../../model/node/placement.js';
 import { listNames } from '../../model/plan/selection.js';
 import type { Memory } from './memory.js';
@@ -58,25 +59,27 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
  * @throws ActivityFailure if the state of a provider is unknown.
  */
 export async function adoptOfLostGroups(
-  { state: { name, uid, groups, nodes } }: Memory,
+  { state: { name, uid, groups, traces } }: Memory,
   plan: ServedPlan,
+  lost: readonly string[],
 ): Promise<FoundMachines> {
   const source = `a group of cluster ${name} that is gone`;
   if (plan.left !== undefined)
     return { adopted: {}, refused: `${source} had nodes that are unknown now: apply the whole file first` };
-  const lost = Object.values(groups).filter((group) => group.lost === true);
-  const places = [...accountsOf(plan), ...Object.values(nodes).flatMap(({ placement }) => placement ?? [])];
-  const listed = await Promise.all(eachAccount(places).map((place) => machinesAt(place, name, [uid])));
+  const places = eachAccount([...accountsOf(plan), ...(traces?.accounts ?? [])]);
+  const uids = [uid, ...(traces?.uids ?? [])];
+  const listed = await Promise.all(places.map((place) => machinesAt(place, name, uids)));
   const unable = listed.find((list) => list.unable !== undefined)?.unable;
   if (unable !== undefined)
     return { adopted: {}, refused: `${source} may have left machines, but ${unable}: delete the cluster` };
   const found = listed
     .flatMap((list) => list.found)
-    .filter(({ machine }) => lost.some(({ members }) => isMember(members, ...groupAndIndex(machine.nodeId))));
-  return assignMachines(plan, found, { source, uids: [uid] });
+    .filter(({ machine }) =>
+      lost.some((id) => isMember(groups[id]?.members ?? {}, ...groupAndIndex(machine.nodeId))),
+    );
+  // A user may replace a failed one when it has its node.
+  return assignMachines(plan, found, { source, uids, takesFailed: true });
 }
-
-type Account = Pick<PlannedPlacement, 'site' | 'provider' | 'type' | 'fields'>;
 
 async function machinesAt(
   placement: Account,
@@ -104,10 +107,18 @@ interface Left {
   readonly provider: string;
 }
 
+interface Assigning {
+  /** What left the machines, in words. */
+  readonly source: string;
+  /** In the keys of machines without a place that the plan is refused for. */
+  readonly uids: readonly string[];
+  readonly takesFailed?: boolean;
+}
+
 function assignMachines(
   plan: ServedPlan,
   found: readonly Left[],
-  { source, uids }: { readonly source: string; readonly uids: readonly string[] },
+  { source, uids, takesFailed = false }: Assigning,
 ): FoundMachines {
   // What is being deleted was named before.
   const left = found.filter(({ machine }) => machine.state !== 'deleting');
@@ -116,7 +127,10 @@ function assignMachines(
   const others: Left[] = [];
   for (const entry of left.toSorted((one, other) => other.machine.incarnation - one.machine.incarnation)) {
     const { nodeId, keyUid, incarnation, providerid } = entry.machine;
-    const placement = adopted[nodeId] === undefined ? fittingPlacement(plan, entry) : undefined;
+    const placement =
+      adopted[nodeId] === undefined && (takesFailed || entry.machine.state !== 'failed')
+        ? fittingPlacement(plan, entry)
+        : undefined;
     if (placement === undefined) others.push(entry);
     else adopted[nodeId] = { keyUid, incarnation, providerid, placement };
   }
@@ -155,7 +169,7 @@ function fittingPlacement(
       kind.purpose === 'create' &&
       kind.nodes.some(([first, last]) => index >= first && index <= last),
   );
-  if (!planned || machine.state === 'failed') return undefined;
+  if (!planned) return undefined;
   return placements[group]?.find(
     (candidate) =>
       candidate.provider === provider &&
@@ -164,6 +178,22 @@ function fittingPlacement(
 }
 
 /** One of each provider account that the plan makes machines at. */
+/** With what the cluster will have after a plan. */
+export function tracesAfter(
+  { state: { traces } }: Memory,
+  plan: ServedPlan,
+  adopted: FoundMachines['adopted'],
+): Traces {
+  const { accounts = [], uids = [] } = traces ?? {};
+  return {
+    accounts: eachAccount([
+      ...accounts,
+      ...accountsOf(plan).map(({ site, provider, type, fields }) => ({ site, provider, type, fields })),
+    ]),
+    uids: [...new Set([...uids, ...Object.values(adopted).map(({ keyUid }) => keyUid)])],
+  };
+}
+
 function accountsOf({ placements }: ServedPlan): readonly Account[] {
   return eachAccount(Object.values(placements).flat());
 }

@@ -155,14 +155,26 @@ function exclude(memory: GroupMemory, nodeId: string): void {
   groupExecutor(memory).announced(services);
 }
 
+/** Something that cancels the work under way has come. */
+function isToCancel({ inbox }: GroupMemory): boolean {
+  return inbox.some(({ list }) =>
+    list.some(
+      (instruction) =>
+        instruction.do === 'end' || (instruction.do === 'halt' && instruction.how === 'cancel'),
+    ),
+  );
+}
+
 async function halt(
   memory: GroupMemory,
   { how, discard }: Pick<InstructionTo<'halt'>, 'how' | 'discard'>,
 ): Promise<void> {
   const { run } = memory;
   const executor = groupExecutor(memory);
+  if (run !== undefined && how === 'settle' && !run.quiet())
+    await condition(() => run.quiet() || isToCancel(memory));
   run?.stop();
-  if (run !== undefined && how !== 'stop') {
+  if (run !== undefined && how === 'cancel') {
     run.cancel();
     await condition(() => run.over() || !run.creating());
     await condition(() => run.over(), haltMs);

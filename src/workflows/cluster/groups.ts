@@ -201,13 +201,11 @@ async function send(memory: Memory, id: string): Promise<void> {
   }
 }
 
-/** Of a plan that says what becomes of their nodes. */
-export function forgetLostGroups(memory: Memory): void {
-  for (const [id, { lost }] of Object.entries(memory.state.groups))
-    if (lost === true) forgetGroup(memory, id);
+export function lostGroups({ state: { groups } }: Memory): readonly string[] {
+  return Object.keys(groups).filter((id) => groups[id]?.lost === true);
 }
 
-function forgetGroup(memory: Memory, id: string): void {
+export function forgetGroup(memory: Memory, id: string): void {
   const { [id]: _ended, ...groups } = memory.state.groups;
   change(memory, { groups });
 }

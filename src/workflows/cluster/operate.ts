@@ -11,7 +11,7 @@ import { removalsOf } from '../../model/plan/removals.js';
 import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
 import { aimOf, servicesOf } from '../../model/cluster/state.js';
 import { summarise } from '../../model/plan/summarise.js';
-import { adoptOfLostGroups, adoptPreviousRun, type FoundMachines } from './adoption.js';
+import { adoptOfLostGroups, adoptPreviousRun, tracesAfter, type FoundMachines } from './adoption.js';
 import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardIncomplete } from './discard.js';
@@ -19,11 +19,12 @@ import { noteStart } from './events.js';
 import {
   areSent,
   endEmptyGroups,
-  forgetLostGroups,
+  forgetGroup,
   groupsOver,
   groupsQuiet,
   instructAll,
   instructWorking,
+  lostGroups,
 } from './groups.js';
 import { changeNodes, changeOperation, type Memory } from './memory.js';
 import { isHeldByFailures, settleOperation } from './settle.js';
@@ -76,15 +77,17 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
   try {
     await probeAllNodes(memory);
     if (memory.halt !== undefined) return 'halted';
+    // A group that is lost later has its nodes in the plan.
+    const lost = lostGroups(memory);
     const plan = await planWhatIsLeft(memory);
     if (memory.halt !== undefined) return 'halted';
-    const search = findMachines(memory, plan);
+    const search = findMachines(memory, plan, lost);
     const found = search === undefined ? noMachines : await Promise.race([search, untilHalted(memory)]);
     if (found === undefined || memory.halt !== undefined) return 'halted';
     const { adopted, refused } = found;
     if (refused !== undefined)
       return refuse(memory, { message: refused, invalid: true, webhooks: plan.webhooks });
-    adopt(memory, plan, adopted);
+    adopt(memory, plan, { adopted, lost });
     return undefined;
   } catch (error) {
     if (isCancellation(error)) return 'halted';
@@ -110,10 +113,13 @@ async function untilHalted(memory: Memory): Promise<undefined> {
 const noMachines: FoundMachines = { adopted: {} };
 
 /** Undefined if no machines are to be found. */
-function findMachines(memory: Memory, plan: ServedPlan): Promise<FoundMachines> | undefined {
+function findMachines(
+  memory: Memory,
+  plan: ServedPlan,
+  lost: readonly string[],
+): Promise<FoundMachines> | undefined {
   if (isFirst(memory, plan)) return adoptPreviousRun(memory, plan);
-  const isLost = Object.values(memory.state.groups).some(({ lost }) => lost === true);
-  return isLost && plan.spec !== undefined ? adoptOfLostGroups(memory, plan) : undefined;
+  return lost.length > 0 && plan.spec !== undefined ? adoptOfLostGroups(memory, plan, lost) : undefined;
 }
 
 /** Nothing was made yet by this life of the cluster: there may have been an earlier one. */
@@ -180,7 +186,11 @@ function rejectionOf(error: unknown): Rejection | undefined {
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
-function adopt(memory: Memory, plan: ServedPlan, adopted: FoundMachines['adopted']): void {
+function adopt(
+  memory: Memory,
+  plan: ServedPlan,
+  { adopted, lost }: Pick<FoundMachines, 'adopted'> & { readonly lost: readonly string[] },
+): void {
   const {
     spec,
     features,
@@ -195,9 +205,15 @@ function adopt(memory: Memory, plan: ServedPlan, adopted: FoundMachines['adopted
     later = [],
     left,
   } = plan;
-  change(memory, { features, limits, webhooks, ...(plugins === undefined ? {} : { plugins }) });
+  change(memory, {
+    features,
+    limits,
+    webhooks,
+    ...(plugins === undefined ? {} : { plugins }),
+    traces: tracesAfter(memory, plan, adopted),
+  });
   if (spec !== undefined) {
-    forgetLostGroups(memory);
+    for (const id of lost) forgetGroup(memory, id);
     passIncarnations(memory, adopted);
     const retired = Object.entries(servicesOf(memory.state)).filter(
       ([service]) => spec.services[service] === undefined,
@@ -289,7 +305,7 @@ async function executeWork(memory: Memory): Promise<OperationEnd> {
     await condition(() => areSent(memory) || memory.halt !== undefined);
     return memory.halt === undefined ? 'continue' : halt(memory, run);
   }
-  instructWorking(memory, { do: 'halt', how: 'stop' });
+  instructWorking(memory, { do: 'halt', how: 'settle' });
   await condition(() => groupsOver(memory) || memory.halt !== undefined);
   if (memory.halt !== undefined) return halt(memory, run);
   const { again, doneBefore } = memory.state.work ?? work;

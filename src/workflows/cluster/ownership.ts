@@ -20,8 +20,8 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
   const group = groupOfNode(memory, readMachineKey(machine.key)?.nodeId ?? '');
   const known = group === undefined ? undefined : groups[group];
   if (group !== undefined && known !== undefined) {
-    // A pending instruction may assign this very node to the group.
-    if (known.pending.length > 0 || known.sent !== known.seen) return { is: 'unsure' };
+    // Its workflow can no longer say; or a pending instruction may assign this very node to the group.
+    if (known.lost === true || known.pending.length > 0 || known.sent !== known.seen) return { is: 'unsure' };
     return { is: 'elsewhere', workflowId: groupWorkflowId(name, group), ...(abandoned ? { abandoned } : {}) };
   }
   const found = ownershipAmong({ nodes, uid, highest: counters.incarnation }, machine);

@@ -15,7 +15,7 @@ export function settleOperation(memory: Memory): 'done' | 'failed' | 'held' {
   if (operation?.kind === 'exec' && holding.length + inGroups > 0) {
     // A command that failed leaves the cluster as it was.
     for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
-    changeOperation(memory, { reason: reasonOf(operation, holding.length + inGroups) });
+    changeOperation(memory, { reason: operation.reason ?? reasonOf(operation, holding.length + inGroups) });
     return 'failed';
   }
   if (holding.length + inGroups === 0) {

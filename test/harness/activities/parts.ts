@@ -190,6 +190,7 @@ const noClusters: ActivityParts['clusters'] = {
   uids: () => Promise.resolve([]),
   origins: () => Promise.resolve([]),
   living: () => Promise.resolve([]),
+  resetAt: () => Promise.resolve(undefined),
   owners: () => Promise.reject(new Error('there is no workflow')),
   disown: () => Promise.reject(new Error('there is no workflow')),
 };

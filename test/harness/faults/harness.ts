@@ -215,6 +215,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
   const { namespaceInfo } = await temporal.workflowService.describeNamespace({
     namespace: temporal.options.namespace,
   });
+  const runs = readWorkflowRuns(temporal);
   return {
     automators: {},
     registry,
@@ -247,9 +248,9 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     locks: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
     rateLimiters: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
-    runs: readWorkflowRuns(temporal),
+    runs,
     serverNow: () => undefined,
-    clusters: readClusterRecords(temporal),
+    clusters: readClusterRecords(temporal, runs),
     lastPass: noLastPass,
   };
 }
