@@ -49,7 +49,7 @@ it('SIGUSR2 to a worker logs its tasks, and it continues to work', async () => {
     expect(lines()[0]?.msg).toBe('1 tasks in flight');
     const task = lines().find((line) => line.task !== undefined);
     expect(task).toMatchObject({ msg: 'START app on app-1', attempt: 1, step: 'START by shell' });
-    expect(task?.task).toMatch(/\/app-1#1\/app\/START\/1$/);
+    expect(task?.task).toMatch(/\/app-1#1\/app\/START\/[0-9a-f]{12}$/);
     expect(task?.ageMs).toBeGreaterThan(0);
     expect(task?.lastHeartbeatMs).toBeLessThan(5_000);
     expect(task?.stack).toMatch(/START by shell\n\s+at .*runServiceAction/s);

@@ -18,7 +18,7 @@ export function readRun(
   runId: string,
 ): Pick<Execution, 'nodeId' | 'service' | 'action' | 'operation' | 'task'> {
   const [, nodeId = '', service = '', action = '', operation = ''] =
-    /^[^/]+\/([^/#]+)#\d+\/([^/]+)\/([A-Z]+)\/(\d+)\.\d+/.exec(runId) ?? [];
+    /^[^/]+\/([^/#]+)#\d+\/([^/]+)\/([A-Z]+)\/([^/_.]+)(?:_\d+)?\.\d+/.exec(runId) ?? [];
   return { nodeId, service, action, operation, task: `${nodeId} ${service} ${action}` };
 }
 
