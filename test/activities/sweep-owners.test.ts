@@ -179,6 +179,14 @@ describe('the owner of a machine', () => {
       { ...machine('u/a-3/1', 'web'), createdAt: '2026-01-01T13:00:00Z' },
     ]);
     expect(found.map(({ is }) => is)).toEqual(['unknown', 'unknown', 'free']);
+    const inGroup = records(
+      {
+        'cluster/web': { 'u/a-9/1': { is: 'elsewhere', workflowId: 'cluster/web/group/1' } },
+        'cluster/web/group/1': {},
+      },
+      { resetAt: clusters.resetAt },
+    );
+    expect(await findOwners(inGroup, [machine('u/a-9/1', 'web')])).toMatchObject([{ is: 'unknown' }]);
   });
 
   it('is reported in the order of the machines, with one query for each cluster', async () => {
