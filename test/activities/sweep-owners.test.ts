@@ -184,7 +184,7 @@ describe('the owner of a machine', () => {
         'cluster/web': { 'u/a-9/1': { is: 'elsewhere', workflowId: 'cluster/web/group/1' } },
         'cluster/web/group/1': {},
       },
-      { resetAt: clusters.resetAt },
+      { resetAt: (workflowId) => clusters.resetAt(workflowId) },
     );
     expect(await findOwners(inGroup, [machine('u/a-9/1', 'web')])).toMatchObject([{ is: 'unknown' }]);
   });
