@@ -43,6 +43,7 @@ const [, , address, keys, port] = process.argv;
 const plugins = [heddle({ keys: openKeyRing({ folder: keys, create: false }) })];
 const connection = await NativeConnection.connect({ address });
 const temporal = new Client({ connection: await Connection.connect({ address }), plugins });
+const runs = readWorkflowRuns(temporal);
 const provider =
   port === undefined
     ? emptyProvider(contract)
@@ -79,8 +80,8 @@ const parts = {
   pools: readNodePools(temporal),
   absences: createAbsences(),
   serverNow: () => undefined,
-  runs: readWorkflowRuns(temporal),
-  clusters: readClusterRecords(temporal),
+  runs,
+  clusters: readClusterRecords(temporal, runs),
 };
 const base = {
   connection,

@@ -181,8 +181,8 @@ describe('the PostgreSQL example', () => {
 
   it('stops replicas before the primary when it is deleted, and leaves no machine', async () => {
     const { operation = '' } = await stack.client.delete(cluster);
-    await stack.client.waitFor(cluster, operation);
-    const stops = await runsOf(stack.client, cluster, operation, 'STOP');
+    const deleted = await stack.client.waitFor(cluster, operation);
+    const stops = await runsOf(stack.client, cluster, deleted.operation.uid, 'STOP');
     expect(stops.map(({ nodeId }) => nodeId).toSorted()).toEqual([primary, 'replica-1', 'replica-2']);
     const last = stops.find(({ nodeId }) => nodeId === primary)?.scheduledAt ?? Number.NaN;
     for (const { end } of stops.filter(({ nodeId }) => nodeId !== primary))

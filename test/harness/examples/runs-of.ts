@@ -1,7 +1,10 @@
 import { createTaskReader, type TaskRun } from '../../../src/cli/cluster/task/task-events.js';
 import type { HeddleClient } from '../../../src/client/index.js';
 
-/** Every task of one action in an operation, as the history of the cluster's workflow tells. */
+/**
+ * Every task of one action in an operation, as the history of the cluster's workflow tells.
+ * @param operation its uid
+ */
 export async function runsOf(
   client: HeddleClient,
   cluster: string,
