@@ -2,7 +2,11 @@ import { condition, defineQuery, defineUpdate, proxyActivities, setHandler } fro
 
 const { empty } = proxyActivities({ startToCloseTimeout: '1 minute' });
 
-/** As many chains at once, each of so many activities in order. */
+/**
+ * As many chains at once, each of so many activities in order.
+ * @param {number} count
+ * @param {number} length
+ */
 export async function chains(count, length) {
   await Promise.all(
     Array.from({ length: count }, async () => {

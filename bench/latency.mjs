@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
-import { emptyCluster, openStack } from './stack.mjs';
+import { emptyCluster, openStack, untilWorker } from './stack.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -33,7 +33,7 @@ try {
   await report('start of a worker until its first task has ended', async () => {
     clusters += 1;
     const name = `first-${clusters}`;
-    const applied = stack.client.apply(emptyCluster(name, 1));
+    const applied = untilWorker(() => stack.client.apply(emptyCluster(name, 1)));
     const worker = await stack.startEmptyWorker();
     await stack.client.waitFor(name, (await applied).operation, { everyMs: 10 });
     await worker.stop();
@@ -54,7 +54,12 @@ try {
 }
 process.exit();
 
+/**
+ * @param {string} title
+ * @param {() => Promise<unknown>} work
+ */
 async function report(title, work) {
+  /** @type {number[]} */
   const seconds = [];
   for (let count = 0; count < Number(values.runs); count += 1) {
     const began = performance.now();
@@ -67,13 +72,17 @@ async function report(title, work) {
   console.log(`${title}: ${median} s (${least} to ${most} s); load ${loadavg()[0].toFixed(1)}`);
 }
 
+/**
+ * @param {string} name
+ * @param {number} nodes
+ */
 function fileOf(name, nodes) {
   const file = join(stack.folder, `${name}.yaml`);
   writeFileSync(file, stringify(emptyCluster(name, nodes)));
   return file;
 }
 
-/** Runs a program to its end, which must be 0 or the code given. */
+/** Runs a program to its end, which must be 0 or the code given. @param {string[]} words */
 async function run(words, code = 0) {
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';

@@ -40,6 +40,8 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** @typedef {Awaited<ReturnType<typeof start>>} Service */
+
 async function start() {
   const child = spawn(
     process.execPath,
@@ -51,6 +53,10 @@ async function start() {
   return { child, endpoint, headers: { authorization: `Bearer ${readFileSync(apiKeyFile, 'utf8').trim()}` } };
 }
 
+/**
+ * @param {Service} service
+ * @param {number} index
+ */
 async function create({ endpoint, headers }, index) {
   const body = {
     key: `bench/n-${index}/1`,
@@ -69,27 +75,31 @@ async function create({ endpoint, headers }, index) {
   await response.arrayBuffer();
 }
 
+/** @param {Service} service */
 async function allRunning({ endpoint, headers }) {
   for (;;) {
     const response = await fetch(`${endpoint}/v1/machines?state=running&limit=1000`, { headers });
-    const { machines, next } = await response.json();
+    const { machines, next } = /** @type {{ machines: unknown[], next?: string }} */ (await response.json());
     if (machines.length >= Math.min(count, 1_000) && (next !== undefined || count <= 1_000)) return;
     await sleep(50);
   }
 }
 
+/** @param {Service} service */
 async function end({ child }) {
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   await exited;
 }
 
+/** @param {Service} service */
 function memoryMb({ child }) {
   return Math.round(
     Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1024,
   );
 }
 
+/** @param {number} began */
 function seconds(began) {
   return ((performance.now() - began) / 1_000).toFixed(1);
 }

@@ -9,7 +9,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
-import { emptyCluster, load, openStack } from './stack.mjs';
+import { dayOf } from '../dist/store/store.js';
+import { measureLogs } from '../dist/store/prune-logs.js';
+import { emptyCluster, openStack } from './stack.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -20,8 +22,6 @@ const { values } = parseArgs({
 });
 const count = Number(values.logs);
 const heddle = fileURLToPath(new URL('../bin/heddle.mjs', import.meta.url));
-const { dayOf } = await load('store/store.js');
-const { measureLogs } = await load('store/prune-logs.js');
 const stack = await openStack();
 const env = { PATH: '/usr/bin:/bin', HOME: stack.folder, TEMPORAL_ADDRESS: stack.server.address };
 const dataFolder = join(stack.folder, 'data');
@@ -34,6 +34,7 @@ try {
   const { uid, nodes } = await stack.client.status('web');
   const node = nodes[0].nodeId;
   writeLogs(uid, node);
+  /** @type {(title: string, ...words: string[]) => Promise<void>} */
   const logs = (title, ...words) => report(`heddle logs ${title}`, () => run('logs', 'web', ...words));
   await logs('--tail 20', '--tail', '20');
   await logs('NODE --tail 20', node, '--tail', '20');
@@ -46,7 +47,11 @@ try {
 }
 process.exit();
 
-/** The last one was written just now. */
+/**
+ * The last one was written just now.
+ * @param {string} uid
+ * @param {string} node
+ */
 function writeLogs(uid, node) {
   const now = Date.now();
   const stepMs = (Number(values.days) * 24 * 3_600_000) / count;
@@ -66,6 +71,10 @@ function writeLogs(uid, node) {
   }
 }
 
+/**
+ * @param {string} title
+ * @param {() => Promise<number>} work
+ */
 async function report(title, work) {
   const all = [];
   for (let run = 0; run < Number(values.runs); run += 1) {
@@ -77,6 +86,7 @@ async function report(title, work) {
   console.log(`${title}: ${seconds.toFixed(2)} s, CPU ${cpu.toFixed(2)} s; load ${loadavg()[0].toFixed(1)}`);
 }
 
+/** @param {() => Promise<unknown>} work */
 async function measure(work) {
   const before = process.cpuUsage();
   await work();
@@ -84,7 +94,10 @@ async function measure(work) {
   return (user + system) / 1e6;
 }
 
-/** @returns the CPU time of the process, in seconds, as its shell reports it */
+/**
+ * @param {...string} words
+ * @returns the CPU time of the process, in seconds, as its shell reports it
+ */
 async function run(...words) {
   const child = spawn(
     '/bin/sh',

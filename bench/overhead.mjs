@@ -17,6 +17,7 @@ const { values } = parseArgs({
 const nodes = Number(values.nodes);
 const stack = await openStack();
 const plain = new Client({ connection: await Connection.connect({ address: stack.server.address }) });
+/** @type {(name: string) => string[]} */
 const profile = (name) =>
   values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(values.profile, name)}`];
 try {
@@ -46,6 +47,11 @@ try {
 }
 process.exit();
 
+/**
+ * @param {string} name
+ * @param {{ pid: number }} worker
+ * @param {Awaited<ReturnType<typeof stack.measure>>} measured
+ */
 function report(name, { pid }, { tasks, seconds, rate, workerMs, serverMs }) {
   console.log(
     `${name}: ${tasks} tasks in ${seconds.toFixed(2)} s, ${rate.toFixed(0)} per second; CPU of a task: ` +

@@ -3,13 +3,12 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { load, machineCounters } from './stack.mjs';
+import { createPool } from '../dist/ssh/pool.js';
+import { probe } from '../dist/ssh/probe.js';
+import { createShell } from '../dist/ssh/shell.js';
+import { machineCounters } from './stack.mjs';
 
-const { createPool } = await load('ssh/pool.js');
-const { probe } = await load('ssh/probe.js');
-const { createShell } = await load('ssh/shell.js');
-
-/** Seconds, and CPU seconds of the machine. */
+/** Seconds, and CPU seconds of the machine. @param {() => Promise<unknown>} work */
 async function measure(work) {
   const before = machineCounters().cpu;
   const began = performance.now();
@@ -17,11 +16,16 @@ async function measure(work) {
   return { seconds: (performance.now() - began) / 1_000, cpu: machineCounters().cpu - before };
 }
 
-/** As many empty activities in chains, by a plain Temporal worker. */
+/**
+ * As many empty activities in chains, by a plain Temporal worker.
+ * @param {import('./stack.mjs').Stack} stack
+ * @param {{ nodes: number, tasks: number, name: string }} size
+ */
 export async function measureTemporal(stack, { nodes, tasks, name }) {
   const worker = await stack.startBareWorker();
   const connection = await Connection.connect({ address: stack.server.address });
   try {
+    /** @type {(workflowId: string, length: number) => Promise<unknown>} */
     const run = (workflowId, length) =>
       new Client({ connection }).workflow.execute('chains', {
         taskQueue: 'bare',
@@ -36,7 +40,12 @@ export async function measureTemporal(stack, { nodes, tasks, name }) {
   }
 }
 
-/** Heddle's SSH part without Temporal: a login to each node, and as many scripts there, each of them run once. */
+/**
+ * Heddle's SSH part without Temporal: a login to each node, and as many scripts there, each of them run once.
+ * @param {readonly string[]} addresses
+ * @param {{ folder: string, port: number }} sshd
+ * @param {{ scripts: number, name: string }} options
+ */
 export async function measureSsh(addresses, sshd, { scripts, name }) {
   const [type, key] = readFileSync(join(sshd.folder, 'host.pub'), 'utf8').split(' ');
   const pool = createPool();
@@ -53,9 +62,9 @@ export async function measureSsh(addresses, sshd, { scripts, name }) {
           };
           await probe(target, { keep: (connection) => pool.add(target, connection) });
           for (let number = 1; number <= scripts; number += 1) {
-            const turn = { node: host, time: Date.now(), operation: name };
+            const fence = { node: host, time: Date.now(), operation: name };
             const runId = `${name}-${host}-${number}.1`;
-            const { exitCode } = await createShell({ pool, target, runId, turn }).run({ text: 'true' });
+            const { exitCode } = await createShell({ pool, target, runId, fence }).run({ text: 'true' });
             if (exitCode !== 0) throw new Error(`${runId} ended with ${exitCode}`);
           }
         }),

@@ -1,18 +1,23 @@
 // How long it takes to plan large clusters, and how large the plans are.
 // Usage: npm run build && node bench/plan.mjs [NODES]
 import { createHash } from 'node:crypto';
+import { planOperation, emptyCluster, outlinesOf } from '../dist/model/plan/plan-operation.js';
+import { taskCount, indexesOf } from '../dist/model/plan/plan.js';
 
-const { planOperation, emptyCluster, outlinesOf } = await import(
-  new URL('../dist/model/plan/plan-operation.js', import.meta.url).href
-);
-const { taskCount, indexesOf } = await import(new URL('../dist/model/plan/plan.js', import.meta.url).href);
+/**
+ * @import { ClusterSpec } from '../dist/model/cluster/spec.js'
+ * @import { Intent } from '../dist/model/plan/intent.js'
+ * @import { CurrentCluster, NodeSummary } from '../dist/model/plan/plan-operation.js'
+ */
 
 const count = Number(process.argv[2] ?? 10_000);
 const names = ['base', 'store', 'queue', 'app', 'proxy', 'metrics'];
+/** @type {(script: string) => { type: string, fields: { script: string } }} */
 const action = (script) => ({ type: 'shell', fields: { script } });
 const actions = Object.fromEntries(
   ['install', 'configure', 'initialize', 'start', 'stop', 'remove'].map((key) => [key, action(key)]),
 );
+/** @type {(value: unknown) => string} */
 const digest = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 const placement = {
   provider: 'local',
@@ -26,6 +31,7 @@ const placement = {
 
 const one = specOf(1);
 const hundred = specOf(100);
+/** @type {Intent & { kind: 'restart' }} */
 const restart = { kind: 'restart', services: ['store'] };
 const changed = {
   ...one,
@@ -49,8 +55,14 @@ measure(
 );
 measure('change, every node with facts of its own', { kind: 'apply' }, changed, scattered(one));
 
+/**
+ * @param {string} title
+ * @param {Intent} intent
+ * @param {ClusterSpec} spec
+ * @param {CurrentCluster} current
+ */
 function measure(title, intent, spec, current) {
-  const placements = Object.fromEntries(Object.keys(spec.groups).map((name) => [name, [placement]]));
+  const placements = Object.fromEntries(Object.keys(spec.nodes).map((name) => [name, [placement]]));
   const began = performance.now();
   const plan = planOperation({
     intent,
@@ -67,7 +79,12 @@ function measure(title, intent, spec, current) {
   );
 }
 
+/**
+ * @param {number} groups
+ * @returns {ClusterSpec}
+ */
 function specOf(groups) {
+  /** @type {ClusterSpec['services']} */
   const services = Object.fromEntries(
     names.map((name, place) => {
       const needs = { requires: names.slice(Math.max(0, place - 1), place), uses: [] };
@@ -93,6 +110,7 @@ function specOf(groups) {
     services: names,
     fields: {},
   };
+  /** @type {ClusterSpec['repair']} */
   const repair = {
     gone: 'replace',
     stopped: 'nothing',
@@ -103,14 +121,19 @@ function specOf(groups) {
   return {
     name: 'bench',
     config: {},
-    groups: Object.fromEntries(Array.from({ length: groups }, (_, place) => [`g${place}`, group])),
+    nodes: Object.fromEntries(Array.from({ length: groups }, (_, place) => [`g${place}`, group])),
     services,
     onFailure: 'hold',
     repair,
   };
 }
 
-/** A cluster on which the spec was carried out. */
+/**
+ * A cluster on which the spec was carried out.
+ * @param {ClusterSpec} spec
+ * @param {Partial<NodeSummary['facts']>} [more]
+ * @returns {CurrentCluster}
+ */
 function standing(spec, more = {}) {
   const { kinds } = planOperation({
     intent: { kind: 'apply' },
@@ -118,22 +141,25 @@ function standing(spec, more = {}) {
     current: emptyCluster,
     digest,
     bootstrapDigest: () => 'bootstrap',
-    placements: Object.fromEntries(Object.keys(spec.groups).map((name) => [name, [placement]])),
+    placements: Object.fromEntries(Object.keys(spec.nodes).map((name) => [name, [placement]])),
   });
   const nodes = kinds.map(({ group, nodes: ranges, chain }) => {
+    /** @type {Record<string, Record<string, string | undefined>>} */
     const services = {};
     for (const { service, action: name, digest: of } of chain)
       if (service !== undefined) (services[service] ??= {})[name] = of;
-    return {
-      group,
-      nodes: ranges,
-      facts: { machine: 'machine', CREATE: true, CONFIRM: true, BOOTSTRAP: 'bootstrap', services, ...more },
-    };
+    /** @type {NodeSummary['facts']} */
+    const facts = { machine: 'machine', CREATE: true, CONFIRM: true, BOOTSTRAP: 'bootstrap', services };
+    return { group, nodes: ranges, facts: { ...facts, ...more } };
   });
   return { nodes, services: outlinesOf(spec.services) };
 }
 
-/** The worst case: no two nodes are alike. */
+/**
+ * The worst case: no two nodes are alike.
+ * @param {ClusterSpec} spec
+ * @returns {CurrentCluster}
+ */
 function scattered(spec) {
   const { nodes, services } = standing(spec);
   return {

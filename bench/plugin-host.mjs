@@ -5,10 +5,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadRegistry } from '../dist/plugins/registry.js';
+import { Provider } from '../dist/plugins/contract.js';
 
 const tasks = Number(process.argv[2] ?? 100);
-const { loadRegistry } = await import(new URL('../dist/plugins/registry.js', import.meta.url).href);
-const { Provider } = await import(new URL('../dist/plugins/contract.js', import.meta.url).href);
 
 const code = `export class P {
   constructor(context) { this.context = context; }
@@ -20,46 +20,51 @@ const script = '#!/bin/sh\nIFS= read -r task\necho \'{"status": 0, "result": {"p
 const python =
   'import json, sys\ntask = json.load(sys.stdin)\nprint(json.dumps({"status": 0, "result": {"providerid": task["input"]["hostname"]}}))\n';
 
+/**
+ * @import { CreateInput } from '../dist/plugins/contract.js'
+ * @import { ProviderContext, ProviderWithAbilities } from '../dist/plugins/registered.js'
+ * @import { Registry } from '../dist/plugins/registry.js'
+ */
+
 class InProcess extends Provider {
+  /** @param {CreateInput} input */
   async create({ hostname }) {
     return { status: 0, result: { providerid: hostname } };
   }
+  async confirm() {}
+  async delete() {}
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
 const nothing = () => undefined;
 const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+/** @type {Registry | undefined} */
 let registry;
 try {
   write('host', 'host.mjs', code, { entry: './host.mjs', class: 'P' });
   write('shell', 'shell.sh', script, { command: ['./shell.sh'] });
   write('python', 'python.py', python, { command: ['python3', './python.py'] });
   const environment = { PATH: '/usr/local/bin:/usr/bin:/bin' };
-  registry = await loadRegistry({
+  const loaded = await loadRegistry({
     folders: [folder],
     builtIn: false,
     log,
     programs: { environment, limits: {} },
   });
+  registry = loaded;
+  /** @type {Record<string, (context: ProviderContext) => ProviderWithAbilities>} */
   const ways = {
     'in process': (context) => new InProcess(context),
-    'plugin host': (context) => registry.provider('host').create(context),
-    'program, sh': (context) => registry.provider('shell').create(context),
-    'program, python3': (context) => registry.provider('python').create(context),
+    'plugin host': (context) => loaded.provider('host').create(context),
+    'program, sh': (context) => loaded.provider('shell').create(context),
+    'program, python3': (context) => loaded.provider('python').create(context),
   };
+  /** @type {Record<string, number[]>} */
   const times = Object.fromEntries(Object.keys(ways).map((way) => [way, []]));
   for (let index = 0; index < tasks; index += 1) {
     for (const [way, create] of Object.entries(ways)) {
       const began = performance.now();
-      await create(contextOf()).create({
-        hostname: `node-${index}`,
-        flavor: 'small',
-        image: 'host',
-        key: 'k',
-        token: 't',
-        tags: {},
-        fields: {},
-      });
+      await create(contextOf()).create(inputOf(`node-${index}`));
       times[way].push(performance.now() - began);
     }
   }
@@ -71,9 +76,7 @@ try {
   }
   const began = performance.now();
   await Promise.all(
-    Array.from({ length: tasks }, () =>
-      ways['plugin host'](contextOf()).create({ hostname: 'n', key: 'k', tags: {}, fields: {} }),
-    ),
+    Array.from({ length: tasks }, () => loaded.provider('host').create(contextOf()).create(inputOf('n'))),
   );
   console.log(
     `${tasks} tasks at once through at most 32 plugin hosts: ${(performance.now() - began).toFixed(0)} ms, most of it to start the hosts`,
@@ -83,6 +86,12 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/**
+ * @param {string} name
+ * @param {string} file
+ * @param {string} text
+ * @param {object} more
+ */
 function write(name, file, text, more) {
   const plugin = join(folder, 'providers', name);
   mkdirSync(plugin, { recursive: true });
@@ -93,7 +102,15 @@ function write(name, file, text, more) {
   );
 }
 
-/** A task as of a node with 20 peers. */
+/**
+ * @param {string} hostname
+ * @returns {CreateInput}
+ */
+function inputOf(hostname) {
+  return { hostname, flavor: 'small', image: 'host', key: 'k', token: 't', tags: {}, fields: {} };
+}
+
+/** A task as of a node with 20 peers. @returns {ProviderContext} */
 function contextOf() {
   const nodes = Object.fromEntries(
     Array.from({ length: 20 }, (_, index) => [
@@ -107,6 +124,7 @@ function contextOf() {
       },
     ]),
   );
+  /** @type {import('../dist/plugins/contract.js').Task} */
   const task = {
     taskId: 'u/app-1#1/-/CREATE/1',
     taskName: 'CREATE',
@@ -123,10 +141,15 @@ function contextOf() {
   return { task, log, signal: new AbortController().signal, fields: {} };
 }
 
+/** @param {readonly number[]} values */
 function median(values) {
   return quantile(values, 0.5);
 }
 
+/**
+ * @param {readonly number[]} values
+ * @param {number} share
+ */
 function quantile(values, share) {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];

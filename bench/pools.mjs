@@ -5,44 +5,23 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
+import { openKeyRing } from '../dist/secrets/keys.js';
+import { heddle } from '../dist/temporal-plugin.js';
+import { PoolClient } from '../dist/client/pool/pool-client.js';
 import { startCloud } from './simulated-plugins.mjs';
+import { cpuSeconds, end, startOwnServer } from './stack.mjs';
 
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-const load = (path) => import(join(dist, path));
-const { startServer } = await load('server/start.js');
-const { findBinary } = await load('server/find-binary.js');
-const { heddleSearchAttributes } = await load('server/setup.js');
-const { openKeyRing } = await load('secrets/keys.js');
-const { heddle } = await load('temporal-plugin.js');
-const { PoolClient } = await load('client/pool/pool-client.js');
-const { loadConfig } = await load('config/index.js');
+/** @import { PoolSpec } from '../dist/schema/pool/spec.js' */
 
 const json = process.argv.includes('--json');
 const asked = process.argv.slice(2).filter((word) => word !== '--json');
-const parts = asked.length > 0 ? asked : ['single', 'burst', 'queue', 'kill', 'lost', 'evict', 'idle'];
 const folder = mkdtempSync(join(tmpdir(), 'heddle-pools-'));
-const { cacheFolder, environment } = loadConfig({ cwd: '/' });
-const found = await findBinary({
-  temporalCli: environment.TEMPORAL_CLI,
-  path: environment.PATH,
-  cacheFolder,
-  download: false,
-  say: () => {},
-});
-const server = await startServer({
-  binary: found.path,
-  dataFolder: join(folder, 'server'),
-  port: 0,
-  ui: false,
-  searchAttributes: heddleSearchAttributes,
-  say: () => {},
-});
+const server = await startOwnServer(folder);
 const cloud = await startCloud(100);
 const keys = join(folder, 'keys');
 const keyRing = openKeyRing({ folder: keys, create: true });
@@ -50,13 +29,16 @@ const connection = await Connection.connect({ address: server.address });
 const temporal = new Client({ connection, plugins: [heddle({ keys: keyRing })] });
 let worker = await startWorker();
 let pools = 0;
+/** @type {Record<string, (size?: number) => Promise<void>>} */
+const plays = { single, burst, queue, kill, lost, evict, idle };
+/** @type {PoolClient[]} */
 const opened = [];
 try {
-  for (const part of parts) {
+  for (const part of asked.length > 0 ? asked : Object.keys(plays)) {
     const [name, size] = part.split(':');
-    await { single, burst, queue, kill, lost, evict, idle }[name](
-      size === undefined ? undefined : Number(size),
-    );
+    const play = plays[name];
+    if (play === undefined) throw new Error(`no part ${name}; parts: ${Object.keys(plays).join(', ')}`);
+    await play(size === undefined ? undefined : Number(size));
     for (const pool of opened.splice(0)) {
       await pool.deletePool();
       await pool.gone();
@@ -83,6 +65,11 @@ async function single() {
   tellLatencies('one ready node', 'ready', await latencies(warm, 30, () => untilReady(warm, 3)));
 }
 
+/**
+ * @param {PoolClient} pool
+ * @param {number} count
+ * @param {() => Promise<unknown>} [before]
+ */
 async function latencies(pool, count, before = async () => {}) {
   const took = [];
   for (let each = 0; each < count; each += 1) {
@@ -95,8 +82,15 @@ async function latencies(pool, count, before = async () => {}) {
   return took.toSorted((one, other) => one - other);
 }
 
+/**
+ * @param {string} name
+ * @param {string} what
+ * @param {readonly number[]} sorted
+ */
 function tellLatencies(name, what, sorted) {
+  /** @param {number} share */
   const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] / 1_000;
+  /** @param {number} share */
   const text = (share) => `${at(share).toFixed(3)} s`;
   say(`${name}: p50 ${text(0.5)}, p95 ${text(0.95)}, at most ${text(1)} (${sorted.length})`, {
     what,
@@ -104,6 +98,7 @@ function tellLatencies(name, what, sorted) {
   });
 }
 
+/** @param {number} [only] */
 async function burst(only) {
   for (const count of only === undefined ? [100, 1_000, 2_000] : [only]) {
     const pool = await open({});
@@ -187,6 +182,7 @@ async function lost(count = 2_000) {
   await end(worker, 'SIGKILL');
   worker = await startWorker();
   const [started, before] = [performance.now(), fulfilled];
+  if (before === count) throw new Error(`all ${count} requests were fulfilled before the kill: ask for more`);
   await until(async () => fulfilled > before);
   const again = (performance.now() - started) / 1_000;
   await all;
@@ -227,6 +223,10 @@ async function idle(count = 1_000) {
   );
 }
 
+/**
+ * @param {Partial<PoolSpec['labels'][string]>} label
+ * @param {Partial<PoolSpec['providerPools'][string]>} [more]
+ */
 async function open(label, more = {}) {
   pools += 1;
   const name = `bench-${pools}`;
@@ -257,10 +257,15 @@ async function open(label, more = {}) {
   return pool;
 }
 
+/**
+ * @param {PoolClient} pool
+ * @param {number} count
+ */
 function untilReady(pool, count) {
   return until(async () => ((await pool.view()).labels.a.nodes.ready ?? 0) >= count);
 }
 
+/** @param {() => Promise<boolean>} check */
 async function until(check) {
   while (!(await check())) await pause(20);
 }
@@ -272,7 +277,7 @@ async function startWorker() {
     { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
   );
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
     output += text;
   });
   while (!output.includes('worker is ready')) {
@@ -282,31 +287,29 @@ async function startWorker() {
   return child;
 }
 
+/** @typedef {{ worker: number, server: number }} Cpu */
+
 /** Ms of CPU that worker and server have used. */
 async function cpuOf() {
   worker.send('cpu');
   const [{ user, system }] = await once(worker, 'message');
-  const stat = await readFile(`/proc/${server.pid}/stat`, 'utf8');
-  const [utime, stime] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
-    .map(Number);
-  return { worker: (user + system) / 1_000, server: (utime + stime) * 10 };
+  const [pid] = server.pids;
+  return { worker: (user + system) / 1_000, server: cpuSeconds(pid) * 1_000 };
 }
 
+/**
+ * @param {Cpu} after
+ * @param {Cpu} before
+ */
 function diff(after, before) {
   return { worker: after.worker - before.worker, server: after.server - before.server };
 }
 
-async function end(child, signal) {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, 'exit');
-  child.kill(signal);
-  await exit;
-}
-
-/** A line for people, or the figures in it for programs. */
+/**
+ * A line for people, or the figures in it for programs.
+ * @param {string} line
+ * @param {...object} figures
+ */
 function say(line, ...figures) {
   if (!json) console.log(line);
   else for (const figure of figures) console.log(JSON.stringify({ ...figure, load: loadavg()[0] }));

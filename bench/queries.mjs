@@ -35,7 +35,11 @@ try {
   await stack.close();
 }
 
-/** As many callers of each kind, each of which calls so many times in order. */
+/**
+ * As many callers of each kind, each of which calls so many times in order.
+ * @param {string} title
+ * @param {readonly (() => Promise<unknown>)[]} kinds
+ */
 async function measure(title, kinds) {
   const began = performance.now();
   const waits = await Promise.all(
@@ -55,7 +59,7 @@ async function measure(title, kinds) {
   const seconds = (performance.now() - began) / 1_000;
   const words = kinds.map(
     (call, index) =>
-      `${call.name === 'update' ? 'update' : 'query'} p50 ${waits[index][waits[index].length >> 1].toFixed(0)} ms, longest ${waits[index].at(-1).toFixed(0)} ms`,
+      `${call.name === 'update' ? 'update' : 'query'} p50 ${waits[index][waits[index].length >> 1].toFixed(0)} ms, longest ${waits[index][waits[index].length - 1].toFixed(0)} ms`,
   );
   console.log(
     `${title}: ${callers} callers of each kind, ${times} times: ${seconds.toFixed(1)} s; ${words.join('; ')}; load ${loadavg()[0].toFixed(1)}`,

@@ -8,6 +8,7 @@ const length = 200_000;
 const key = Array.from({ length: 50 }, (_, index) =>
   Buffer.from(`line ${index} of a private key, with some more text`).toString('base64'),
 ).join('\n');
+/** @type {Record<string, [secrets: string[], part: string]>} */
 const cases = {
   'usual log, 3 passwords': [
     ['correct-horse', 'battery-staple', 'hunter2hunter2'],
@@ -24,6 +25,7 @@ const cases = {
 
 const files = process.argv.slice(2);
 for (const file of files.length === 0 ? ['dist/secrets/redact.js'] : files) {
+  /** @type {typeof import('../dist/secrets/redact.js')} */
   const { createRedactor } = await import(pathToFileURL(resolve(file)).href);
   for (const [name, [secrets, part]] of Object.entries(cases)) {
     const text = part.repeat(Math.ceil(length / part.length)).slice(0, length);
@@ -41,6 +43,10 @@ for (const file of files.length === 0 ? ['dist/secrets/redact.js'] : files) {
   }
 }
 
+/**
+ * @template Result
+ * @param {() => Result} work
+ */
 function timeOf(work) {
   const began = performance.now();
   const result = work();

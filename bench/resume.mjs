@@ -8,42 +8,20 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-const load = (path) => import(join(dist, path));
-const { startServer } = await load('server/start.js');
-const { findBinary } = await load('server/find-binary.js');
-const { heddleSearchAttributes } = await load('server/setup.js');
-const { openKeyRing } = await load('secrets/keys.js');
-const { heddle } = await load('temporal-plugin.js');
-const { HeddleClient } = await load('client/index.js');
-const { parseSpec } = await load('schema/cluster/read.js');
-const { loadConfig } = await load('config/index.js');
+import { openKeyRing } from '../dist/secrets/keys.js';
+import { heddle } from '../dist/temporal-plugin.js';
+import { HeddleClient } from '../dist/client/index.js';
+import { dist, end, specOf, startOwnServer, untilWorker } from './stack.mjs';
 
 const kills = Number(process.argv[2] ?? 20);
-const signal = process.argv[3] ?? 'SIGKILL';
+const signal = /** @type {NodeJS.Signals} */ (process.argv[3] ?? 'SIGKILL');
 const clusters = Number(process.argv[4] ?? 4);
 const scriptSeconds = process.argv[5] ?? '0.5';
 const folder = mkdtempSync(join(tmpdir(), 'heddle-resume-'));
+/** @type {import('node:child_process').ChildProcess[]} */
 const children = [];
-const { cacheFolder, environment } = loadConfig({ cwd: '/' });
-const found = await findBinary({
-  temporalCli: environment.TEMPORAL_CLI,
-  path: environment.PATH,
-  cacheFolder,
-  download: false,
-  say: () => {},
-});
-const server = await startServer({
-  binary: found.path,
-  dataFolder: join(folder, 'server'),
-  port: 0,
-  ui: false,
-  searchAttributes: heddleSearchAttributes,
-  say: () => {},
-});
+const server = await startOwnServer(folder);
 try {
   await measure();
 } finally {
@@ -85,6 +63,7 @@ async function measure() {
     )
   )
     await pause(500);
+  /** @type {{ killedAt: number, goneAt: number, polledAt: number }[]} */
   const restarts = [];
   let finishedSince = [];
   for (let kill = 0; kill < kills; kill += 1) {
@@ -141,15 +120,20 @@ async function measure() {
   await connection.close();
 }
 
-/** One operation after the other, each of a script on each of two nodes. */
+/**
+ * One operation after the other, each of a script on each of two nodes.
+ * @param {HeddleClient} client
+ * @param {string} name
+ * @param {{ on: boolean }} working
+ */
 async function keepBusy(client, name, working) {
   const script = { type: 'shell', fields: { script: `sleep ${scriptSeconds}` } };
-  const parsed = parseSpec({
+  const spec = specOf({
     name,
     nodes: { app: { count: 2, provider: 'local', hardware: 'small', image: 'host', services: ['app'] } },
     services: { app: { peers: 'none', actions: { start: script, stop: script, configure: script } } },
   });
-  await client.waitFor(name, (await surely(() => client.apply(parsed.spec))).operation);
+  await client.waitFor(name, (await untilWorker(() => client.apply(spec))).operation);
   while (working.on) {
     const asked = await client
       .operate(name, { kind: 'reconfigure', services: ['app'], restart: true }, { queue: true })
@@ -158,29 +142,30 @@ async function keepBusy(client, name, working) {
   }
 }
 
-/** The same spec again is the same operation, so asking again does no harm. */
-async function surely(ask) {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (error.code !== 'NoWorker') throw error;
-    }
-  }
-}
-
-/** When tasks of a cluster ended well, in ms, by the server's clock, which is ours. */
+/**
+ * When tasks of a cluster ended well, in ms, by the server's clock, which is ours.
+ * @param {HeddleClient} client
+ * @param {string} name
+ */
 async function finishedTasks(client, name) {
   const events = await eventsOf(client, name);
   return events.filter((event) => event.activityTaskCompletedEventAttributes).map(timeOf);
 }
 
-/** When the last attempts of tasks began that had more than one. */
+/**
+ * When the last attempts of tasks began that had more than one.
+ * @param {HeddleClient} client
+ * @param {string} name
+ */
 async function secondAttempts(client, name) {
   const events = await eventsOf(client, name);
-  return events.filter((event) => event.activityTaskStartedEventAttributes?.attempt > 1).map(timeOf);
+  return events.filter((event) => (event.activityTaskStartedEventAttributes?.attempt ?? 0) > 1).map(timeOf);
 }
 
+/**
+ * @param {HeddleClient} client
+ * @param {string} name
+ */
 async function eventsOf(client, name) {
   const events = [];
   for await (const { runId } of client.temporal.workflow.list({ query: `WorkflowId = 'cluster/${name}'` })) {
@@ -190,8 +175,9 @@ async function eventsOf(client, name) {
   return events.toSorted((one, other) => timeOf(one) - timeOf(other));
 }
 
+/** @param {import('@temporalio/proto').temporal.api.history.v1.IHistoryEvent} event */
 function timeOf({ eventTime }) {
-  return Number(eventTime.seconds) * 1_000 + eventTime.nanos / 1e6;
+  return Number(eventTime?.seconds ?? 0) * 1_000 + (eventTime?.nanos ?? 0) / 1e6;
 }
 
 async function startMachines() {
@@ -235,20 +221,16 @@ async function startWorker() {
   return { child, polledAt: Date.now() };
 }
 
-async function end(child, how) {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, 'exit');
-  child.kill(how);
-  await exit;
-}
-
+/** @param {readonly number[]} values */
 function percentiles(values) {
   const sorted = values.toSorted((one, other) => one - other);
+  /** @param {number} share */
   const at = (share) =>
     `${((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN) / 1_000).toFixed(2)} s`;
   return `median ${at(0.5)}, p95 ${at(0.95)}, at most ${at(1)} (${sorted.length})`;
 }
 
+/** @param {string} line */
 function say(line) {
   console.log(line);
 }

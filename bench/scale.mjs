@@ -10,13 +10,14 @@ try {
     const [each, clusters = 1] = size.split('x').map(Number);
     const nodes = each * clusters;
     const names = Array.from({ length: clusters }, (_, index) => `scale-${size}-${index + 1}`);
+    /** @param {number} everyMs */
     const applyAll = async (everyMs) => {
       // All end before the stack is closed, also if one fails.
       const ends = await Promise.allSettled(names.map((name) => create(name, each, everyMs)));
-      const failed = ends.filter(({ status }) => status === 'rejected');
+      const failed = ends.filter((end) => end.status === 'rejected');
       if (failed.length > 0)
         throw new Error(`${failed.length} of ${ends.length} failed`, { cause: failed[0].reason });
-      return ends.map(({ value }) => value);
+      return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
     };
     const worker = await stack.startEmptyWorker();
     const { seconds, workerMs, serverMs } = await stack.measure(worker, async () =>
@@ -42,6 +43,11 @@ try {
 }
 process.exit();
 
+/**
+ * @param {string} name
+ * @param {number} nodes
+ * @param {number} everyMs
+ */
 async function create(name, nodes, everyMs) {
   const { operation } = await stack.client.apply(emptyCluster(name, nodes));
   const end = await stack.client.waitFor(name, operation, { everyMs });
@@ -49,6 +55,7 @@ async function create(name, nodes, everyMs) {
   return end.operation.tasks.done;
 }
 
+/** @param {string} name */
 async function historiesOf(name) {
   const { workflow } = stack.temporal;
   const histories = [];
@@ -61,6 +68,10 @@ async function historiesOf(name) {
   return histories;
 }
 
+/**
+ * @param {readonly { events: number, bytes: number }[]} histories
+ * @param {'events' | 'bytes'} part
+ */
 function largest(histories, part) {
   return Math.max(...histories.map((history) => history[part]));
 }

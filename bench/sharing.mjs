@@ -48,6 +48,7 @@ try {
 }
 process.exit();
 
+/** @param {number} waitSeconds */
 async function createBesideLarge(waitSeconds) {
   let isDone = false;
   const large = create(nodes, waitSeconds).finally(() => {
@@ -62,7 +63,11 @@ async function createBesideLarge(waitSeconds) {
   return { seconds: await large, beside };
 }
 
-/** Seconds that the operation takes, with a look every 20 ms at a small cluster. */
+/**
+ * Seconds that the operation takes, with a look every 20 ms at a small cluster.
+ * @param {number} count
+ * @param {number} [waitSeconds]
+ */
 async function create(count, waitSeconds) {
   const began = performance.now();
   clusters += 1;
@@ -73,14 +78,20 @@ async function create(count, waitSeconds) {
   return (performance.now() - began) / 1_000;
 }
 
+/** @param {readonly number[]} numbers */
 function median(numbers) {
   return quantile(numbers, 0.5);
 }
 
+/**
+ * @param {readonly number[]} numbers
+ * @param {number} share
+ */
 function quantile(numbers, share) {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)];
 }
 
+/** @param {readonly number[]} seconds */
 function text(seconds) {
   const [low, middle, high] = [0, 0.5, 0.9].map((share) => quantile(seconds, share).toFixed(2));
   return `${seconds.length} times, median ${middle} s, from ${low} s, p90 ${high} s`;

@@ -3,14 +3,21 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Automator, PluginError, Provider } from '../dist/plugins/contract.js';
 
-/** Machines are active so many ms after they were asked for. */
+/**
+ * @import { CreateInput, MachineInput } from '../dist/plugins/contract.js'
+ * @import { Descriptor } from '../dist/schema/descriptor.js'
+ */
+
+/** Machines are active so many ms after they were asked for. @param {number} activeAfterMs */
 export async function startCloud(activeAfterMs) {
   const machines = new Map();
   const counts = { created: 0, deleted: 0 };
   const byToken = new Map();
   const server = createServer((incoming, outgoing) => {
-    const [, verb, id] = incoming.url.split('/');
+    const [, verb, id] = (incoming.url ?? '').split('/');
+    /** @param {object} body */
     const answer = (body) => outgoing.end(JSON.stringify(body));
     if (verb === 'create') {
       let made = byToken.get(id);
@@ -37,11 +44,17 @@ export async function startCloud(activeAfterMs) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { port: server.address().port, counts, machines, stop: () => server.close() };
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return { port, counts, machines, stop: () => server.close() };
 }
 
-/** A provider plugin, as the registry holds one; it is never looked for in folders. */
-export function cloudProvider({ Provider, PluginError }, agent, port) {
+/**
+ * A provider plugin, as the registry holds one; it is never looked for in folders.
+ * @param {import('node:http').Agent} agent
+ * @param {number} port
+ */
+export function cloudProvider(agent, port) {
+  /** @type {(path: string) => Promise<any>} */
   const ask = (path) =>
     new Promise((resolve, reject) => {
       request({ host: '127.0.0.1', port, path, agent }, (response) => {
@@ -57,11 +70,13 @@ export function cloudProvider({ Provider, PluginError }, agent, port) {
         .end();
     });
   class Simulated extends Provider {
+    /** @param {CreateInput} input */
     async create({ token }) {
       const { id } = await ask(`/create/${token}`);
       return { result: { providerid: id, 'ssh-auth': { user: 'root' } } };
     }
 
+    /** @param {MachineInput} input */
     async confirm({ providerid }) {
       const { state, leftMs } = await ask(`/look/${providerid}`);
       if (state === 'gone') throw new PluginError('Invalid', 'it is gone');
@@ -69,17 +84,19 @@ export function cloudProvider({ Provider, PluginError }, agent, port) {
       return { result: { ipaddress: '127.0.0.1', 'ssh-port': 22, 'ssh-host-key': 'simulated' } };
     }
 
+    /** @param {MachineInput} input */
     async delete({ providerid }) {
       await ask(`/delete/${providerid}`);
       return {};
     }
   }
-  return registered({ ...descriptor, type: 'provider', idempotency: 'token' }, Simulated);
+  return registered({ ...descriptor, type: 'provider' }, Simulated);
 }
 
 /** Machines that exist as soon as they are asked for. */
-export function emptyProvider({ Provider }) {
+export function emptyProvider() {
   class Empty extends Provider {
+    /** @param {CreateInput} input */
     async create({ key }) {
       return { result: { providerid: key, 'ssh-auth': { user: 'root' } } };
     }
@@ -92,11 +109,11 @@ export function emptyProvider({ Provider }) {
       return {};
     }
   }
-  return registered({ ...descriptor, type: 'provider', idempotency: 'token' }, Empty);
+  return registered({ ...descriptor, type: 'provider' }, Empty);
 }
 
 /** Actions that do nothing, or wait for the ms of their field. */
-export function emptyAutomator({ Automator }) {
+export function emptyAutomator() {
   class Empty extends Automator {
     async bootstrap() {}
     install = () => this.#wait();
@@ -107,13 +124,14 @@ export function emptyAutomator({ Automator }) {
     remove = () => this.#wait();
 
     async #wait() {
-      const { waitMs } = this.task.service.action.fields;
+      const waitMs = Number(this.task.service?.action.fields['waitMs']);
       if (waitMs > 0) await delay(waitMs);
     }
   }
   return registered({ ...descriptor, type: 'automator' }, Empty);
 }
 
+/** @satisfies {Partial<Descriptor>} */
 const descriptor = {
   name: 'simulated',
   entry: '-',
@@ -123,14 +141,23 @@ const descriptor = {
   requests: [],
   abilities: [],
   environment: {},
-  passEnvironment: [],
   limits: {},
+  idempotency: 'token',
   consistencyWindowMs: 0,
   callDeadlineMs: 60_000,
+  serial: false,
+  countsCalls: false,
   prepares: 'all',
+  needs: [],
   capabilities: [],
 };
 
+/**
+ * @template Context, Instance
+ * @param {Descriptor} descriptor
+ * @param {new (context: Context) => Instance} Class
+ * @returns {import('../dist/plugins/registered.js').RegisteredPlugin<Context, Instance>}
+ */
 function registered(descriptor, Class) {
   return { descriptor, digest: '-', folder: '/', abilities: [], create: (context) => new Class(context) };
 }

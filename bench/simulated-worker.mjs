@@ -2,34 +2,40 @@
 // Usage: node bench/simulated-worker.mjs ADDRESS KEYS [PORT]
 // With PORT, a cloud that listens there; without, a provider and an automator that do nothing.
 import { Agent } from 'node:http';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createInFlight } from '../dist/activities/in-flight.js';
+import { createAbsences } from '../dist/activities/provider/absence.js';
+import { createActivities } from '../dist/activities/table.js';
+import { read } from '../dist/client/read.js';
+import { loadConfig } from '../dist/config/index.js';
+import { prepareFolder } from '../dist/config/prepare-folder.js';
+import { heartbeats } from '../dist/model/activities.js';
+import { openKeyRing } from '../dist/secrets/keys.js';
+import { createRedactors } from '../dist/secrets/redact.js';
+import { secretSourcesOf } from '../dist/secrets/reference.js';
+import { createFolderStore } from '../dist/store/folder.js';
+import { heddle } from '../dist/temporal-plugin.js';
+import { createClaims, locksOf } from '../dist/worker/account-workflows.js';
+import { readClusterRecords } from '../dist/worker/cluster-records.js';
+import { computersOf } from '../dist/worker/computers.js';
+import { configuredParts } from '../dist/worker/configured-parts.js';
+import { collectGarbageSooner } from '../dist/worker/heap.js';
+import { keepLastPass } from '../dist/worker/last-pass.js';
+import { leasesOf } from '../dist/worker/leases.js';
+import { readNodePools } from '../dist/worker/node-pools.js';
+import { openInputs } from '../dist/worker/open-inputs.js';
+import { siteWorkers } from '../dist/worker/queues.js';
+import { outputReader } from '../dist/worker/read-outputs.js';
+import { openResourceCache, resourcesOf } from '../dist/worker/resources.js';
+import { readWorkflowRuns } from '../dist/worker/workflow-runs.js';
+import { clusterMessages } from '../dist/workflows/messages.js';
 import { cloudProvider, emptyAutomator, emptyProvider } from './simulated-plugins.mjs';
-
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-const load = (path) => import(join(dist, path));
-const { read } = await load('client/read.js');
-const { createAbsences } = await load('activities/provider/absence.js');
-const { createActivities } = await load('activities/table.js');
-const { createInFlight } = await load('activities/in-flight.js');
-const { readClusterRecords } = await load('worker/cluster-records.js');
-const { readNodePools } = await load('worker/node-pools.js');
-const { openInputs } = await load('worker/open-inputs.js');
-const { collectGarbageSooner } = await load('worker/heap.js');
-const contract = await load('plugins/contract.js');
-const { openKeyRing } = await load('secrets/keys.js');
-const { createRedactors } = await load('secrets/redact.js');
-const { heartbeats } = await load('model/activities.js');
-const { defaultLimits } = await load('model/cluster/limits.js');
-const { siteWorkers } = await load('worker/queues.js');
-const { createFolderStore } = await load('store/folder.js');
-const { heddle } = await load('temporal-plugin.js');
-const { readWorkflowRuns } = await load('worker/workflow-runs.js');
 
 collectGarbageSooner();
 const drop = () => {};
+/** @type {(message: string, more?: { error?: unknown }) => void} */
 const tell = (message, more) => {
   // Of the workers that have activities alone.
   if (!message.startsWith('No workflows registered'))
@@ -39,50 +45,75 @@ Runtime.install({
   logger: { trace: drop, debug: drop, info: drop, warn: tell, error: tell, log: drop },
   shutdownSignals: [],
 });
-const [, , address, keys, port] = process.argv;
-const plugins = [heddle({ keys: openKeyRing({ folder: keys, create: false }) })];
+const [, , address, keys = '', port] = process.argv;
+const home = join(dirname(keys), 'simulated');
+const config = loadConfig({ cwd: home, env: { HOME: home, HEDDLE_DATA_FOLDER: home } });
+prepareFolder(config.dataFolder);
+const keyRing = openKeyRing({ folder: keys, create: false });
+const plugins = [heddle({ keys: keyRing })];
 const connection = await NativeConnection.connect({ address });
 const temporal = new Client({ connection: await Connection.connect({ address }), plugins });
 const runs = readWorkflowRuns(temporal);
 const provider =
   port === undefined
-    ? emptyProvider(contract)
-    : cloudProvider(contract, new Agent({ keepAlive: true, maxSockets: 100 }), Number(port));
-const automators = port === undefined ? [emptyAutomator(contract)] : [];
+    ? emptyProvider()
+    : cloudProvider(new Agent({ keepAlive: true, maxSockets: 100 }), Number(port));
+const automator = emptyAutomator();
+/** @type {import('../dist/plugins/registry.js').Registry} */
 const registry = {
   provider: () => provider,
   providers: () => [provider],
-  automators: () => automators,
-  automator: () => automators[0],
+  automators: () => (port === undefined ? [automator] : []),
+  automator: () => automator,
   versions: () => [],
   close: async () => {},
 };
-const ignore = () => {};
+const providers = { cloud: { type: 'simulated', site: config.site, fields: {} } };
+const installation = 'bench';
+const refuse = async () => {
+  throw new Error('simulated nodes run nothing');
+};
+const resources = openResourceCache(temporal, config);
+/** @type {import('../dist/activities/table.js').CoreParts} */
 const parts = {
-  registry,
-  providers: { cloud: { type: 'simulated', site: 'default', fields: {} } },
-  installation: 'bench',
-  inFlight: createInFlight(),
-  log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
-  logs: createFolderStore({ folder: join(keys, '..', 'logs') }),
-  nodes: { probe: async () => ({ hostKey: 'simulated', bootId: '1' }), shell: () => ({}) },
-  resolveSecrets: async (value) => ({ value, secrets: [] }),
-  forbiddenReferences: () => [],
-  redact: createRedactors(),
-  limits: defaultLimits,
+  ...configuredParts(
+    { ...config, providers },
+    { providers, automators: config.automators },
+    { registry, temporal, secretSources: secretSourcesOf(config) },
+  ),
   features: { searchAttributes: true },
-  automators: {},
-  webhooks: {},
-  rateLimiters: () => undefined,
+  outputs: outputReader(temporal),
+  findKey: (id) => void keyRing.find(id),
+  leases: leasesOf(temporal),
+  computers: computersOf(temporal),
+  registry,
+  installation,
+  inFlight: createInFlight(),
+  log: { debug: drop, info: drop, warn: drop, error: drop },
+  nodes: {
+    probe: async () => ({ hostKey: 'simulated', bootId: '1' }),
+    ping: async () => true,
+    shell: () => ({ run: refuse, exec: refuse, putFile: refuse }),
+    connect: refuse,
+  },
+  logs: createFolderStore({ folder: config.storeFolder }),
+  redact: createRedactors(),
+  locks: (account) => locksOf(temporal, account),
+  resources: resourcesOf(resources),
   askPeers: (workflowId, request) =>
-    read(temporal.workflow.getHandle(workflowId), { name: 'peers' }, request),
-  claims: () => ({}),
+    temporal.withDeadline(Date.now() + 20_000, () =>
+      read(temporal.workflow.getHandle(workflowId), clusterMessages.queries.peers, request),
+    ),
+  claims: createClaims(temporal),
+  runFolder: join(config.dataFolder, 'runs'),
   pools: readNodePools(temporal),
   absences: createAbsences(),
-  serverNow: () => undefined,
   runs,
+  serverNow: () => undefined,
   clusters: readClusterRecords(temporal, runs),
+  lastPass: keepLastPass(temporal, config.dataFolder, installation),
 };
+/** @satisfies {Partial<import('@temporalio/worker').WorkerOptions>} */
 const base = {
   connection,
   plugins,
@@ -91,14 +122,13 @@ const base = {
   maxHeartbeatThrottleInterval: heartbeats.intervalMs,
 };
 const activities = createActivities(parts);
-const config = { site: 'default', stackTraces: false };
 const workers = await Promise.all(
   siteWorkers(config, parts.providers).map((options) => Worker.create({ ...base, activities, ...options })),
 );
 const done = Promise.all(workers.map((worker) => worker.run()));
 console.log('worker is ready');
 process.on('message', (what) => {
-  if (what === 'cpu') process.send(process.cpuUsage());
+  if (what === 'cpu') process.send?.(process.cpuUsage());
 });
 process.on('SIGTERM', () => workers.forEach((worker) => worker.shutdown()));
 await done;

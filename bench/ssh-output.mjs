@@ -13,10 +13,14 @@ import ssh2 from 'ssh2';
 if (process.argv[2] === '--server') serve(process.argv[3]);
 else await measure(Number(process.argv[2] ?? 1_000), Number(process.argv[3] ?? 50));
 
+/**
+ * @param {number} megabytes
+ * @param {number} runs
+ */
 async function measure(megabytes, runs) {
-  const { createPool } = await import(new URL('../dist/ssh/pool.js', import.meta.url).href);
-  const { runOnce } = await import(new URL('../dist/ssh/run.js', import.meta.url).href);
-  const { exec } = await import(new URL('../dist/ssh/exec.js', import.meta.url).href);
+  const { createPool } = await import('../dist/ssh/pool.js');
+  const { runOnce } = await import('../dist/ssh/run.js');
+  const { exec } = await import('../dist/ssh/exec.js');
   const home = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const server = spawn(process.execPath, [fileURLToPath(import.meta.url), '--server', home], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -26,6 +30,7 @@ async function measure(megabytes, runs) {
     const [line] = await once(createInterface({ input: server.stdout }), 'line');
     const target = JSON.parse(line);
     const connect = () => pool.acquire(target);
+    /** @type {(runId: string, text: string, onOutput?: import('../dist/ssh/run-options.js').OutputListener) => ReturnType<typeof runOnce>} */
     const run = (runId, text, onOutput) => runOnce({ runId, script: { text } }, { connect, onOutput });
     await run('warm', 'true');
 
@@ -61,10 +66,12 @@ async function measure(megabytes, runs) {
   }
 }
 
+/** @param {string} home */
 function serve(home) {
   const pair = readableKey();
   const server = new ssh2.Server({ hostKeys: [pair.private] }, (client) => {
-    client.setNoDelay(true);
+    // The types of ssh2 leave it out.
+    /** @type {typeof client & { setNoDelay(on: boolean): void }} */ (client).setNoDelay(true);
     client.on('error', () => {});
     client.on('authentication', (context) => context.accept());
     client.on('session', (accept) =>
@@ -90,7 +97,7 @@ function serve(home) {
     console.log(
       JSON.stringify({
         host: '127.0.0.1',
-        port: server.address().port,
+        port: /** @type {import('node:net').AddressInfo} */ (server.address()).port,
         user: 'bench',
         password: 'bench',
         hostKey: `${type} ${key}`,
@@ -99,16 +106,24 @@ function serve(home) {
   });
 }
 
-/** One in a hundred of ssh2's keys cannot be read again. */
+/**
+ * One in a hundred of ssh2's keys cannot be read again.
+ * @returns {{ readonly private: string, readonly public: string }}
+ */
 function readableKey() {
   const pair = ssh2.utils.generateKeyPairSync('ed25519');
   return ssh2.utils.parseKey(pair.private) instanceof Error ? readableKey() : pair;
 }
 
+/**
+ * @param {number} began
+ * @param {number} calls
+ */
 function perCall(began, calls) {
   return ((performance.now() - began) / calls).toFixed(1);
 }
 
+/** @param {number} bytes */
 function mb(bytes) {
   return Math.round(bytes / 1e6);
 }

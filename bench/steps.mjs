@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { measureSsh, measureTemporal } from './parts.mjs';
-import { cpuSeconds, machineCounters, openStack, peakMemory } from './stack.mjs';
+import { cpuSeconds, machineCounters, openStack, peakMemory, specOf } from './stack.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -51,27 +51,19 @@ try {
   const service = { peers: 'none', actions: { install: script, configure: script, start: script } };
   for (let run = 1; run <= Number(values.runs); run += 1) {
     const name = `steps-${run}`;
-    const spec = {
+    const spec = specOf({
       name,
       nodes: {
         app: { count: nodes, provider: 'rack', hardware: 'small', image: 'any', services: ['a', 'b'] },
       },
       services: { a: service, b: service },
-    };
-    const before = {
-      machine: machineCounters(),
-      worker: cpuSeconds(worker.pid),
-      server: cpuSeconds(stack.server.pid),
-    };
+    });
+    const before = { machine: machineCounters(), worker: cpuSeconds(worker.pid), server: stack.serverCpu() };
     const began = performance.now();
     const { operation } = await stack.client.apply(spec);
     const end = await stack.client.waitFor(name, operation, { everyMs: 250 });
     const seconds = (performance.now() - began) / 1_000;
-    const after = {
-      machine: machineCounters(),
-      worker: cpuSeconds(worker.pid),
-      server: cpuSeconds(stack.server.pid),
-    };
+    const after = { machine: machineCounters(), worker: cpuSeconds(worker.pid), server: stack.serverCpu() };
     const { state, reason, tasks } = end.operation;
     console.log(
       `${name}: ${state}${reason === undefined ? '' : ` (${reason})`} after ${seconds.toFixed(2)} s, ${tasks.done} tasks; ` +
@@ -81,8 +73,8 @@ try {
     );
     if (values.parts) await runParts(name, tasks.done);
     if (values.peers !== undefined) await runPeers(values.peers, seconds);
-    const gone = await stack.client.delete(name);
-    await stack.client.waitFor(name, gone.operation, { everyMs: 250 });
+    const { operation: deletion } = await stack.client.delete(name);
+    if (deletion !== undefined) await stack.client.waitFor(name, deletion, { everyMs: 250 });
   }
 } finally {
   await stack.close();
@@ -90,6 +82,10 @@ try {
 }
 process.exit();
 
+/**
+ * @param {string} name
+ * @param {number} tasks
+ */
 async function runParts(name, tasks) {
   const ssh = await measureSsh(addresses, sshd, { scripts: 6, name });
   const temporal = await measureTemporal(stack, { nodes, tasks, name: `bare-${name}` });
@@ -97,6 +93,10 @@ async function runParts(name, tasks) {
     console.log(`  ${part} alone: ${seconds.toFixed(2)} s, CPU of the machine ${cpu.toFixed(2)} s`);
 }
 
+/**
+ * @param {string} folder
+ * @param {number} seconds
+ */
 async function runPeers(folder, seconds) {
   for (const tool of ['asyncssh', 'parallel-ssh', 'pyinfra', 'ansible']) {
     const before = machineCounters();
@@ -120,6 +120,7 @@ async function runPeers(folder, seconds) {
   }
 }
 
+/** @param {number} index */
 function addressOf(index) {
   return `127.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;
 }
@@ -137,6 +138,7 @@ async function startSshd() {
     join(folder, 'known_hosts'),
     addresses.map((address) => `[${address}]:${port} ${hostKey}\n`).join(''),
   );
+  /** @type {import('node:child_process').ChildProcess[]} */
   const servers = [];
   for (let first = 0; first < addresses.length; first += 16) {
     const config = join(folder, `config-${first}`);
@@ -178,6 +180,10 @@ async function startSshd() {
   };
 }
 
+/**
+ * @param {string} host
+ * @param {number} port
+ */
 function answers(host, port) {
   return new Promise((resolve) => {
     const socket = connect(port, host, () => {
@@ -192,7 +198,7 @@ async function freePort() {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address();
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   server.close();
   return port;
 }
