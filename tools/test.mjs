@@ -25,12 +25,21 @@ async function run() {
     runBinary('knip', 'knip', ['--no-progress']),
     runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tsconfig.json']),
     runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tools/tsconfig.json']),
+    runBinary('typescript', 'tsc', ['--noEmit', '-p', 'bench/tsconfig.json']),
     countSecrets(),
   ]);
   say('tests');
   const words = process.argv.slice(2);
   const tests = words.length === 0 ? await runTestsWithSecondLook([]) : await runTests(words);
-  const names = ['lint', 'format', 'unused code', 'types', 'types of tools', 'scan for secrets'];
+  const names = [
+    'lint',
+    'format',
+    'unused code',
+    'types',
+    'types of tools',
+    'types of benches',
+    'scan for secrets',
+  ];
   const failures = names.filter((_, index) => checks[index] !== 0);
   for (const name of failures) sayFailed(`${name} (the report is above)`);
   return { ...tests, failed: tests.failed + failures.length };
