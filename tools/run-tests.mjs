@@ -8,7 +8,8 @@ import { root, say } from './environment.mjs';
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
 /**
- * @typedef {{ name: string, status: string, message?: string, assertionResults: readonly Result[] }} FileResult
+ * @typedef {{ name: string, status: string, message?: string, startTime: number, endTime: number,
+ *   assertionResults: readonly Result[] }} FileResult times in ms since the epoch
  */
 /** @typedef {{ status: string, fullName: string, failureMessages?: readonly string[] }} Result */
 /** @typedef {{ code: number, files: readonly FileResult[] }} Run */
@@ -60,10 +61,28 @@ async function run(args) {
     const results = await readFile(report, 'utf8').catch((cause) => {
       throw new Error('the test run ended before its end: it left no report', { cause });
     });
-    return { code, files: JSON.parse(results).testResults };
+    const { testResults: files } = JSON.parse(results);
+    saySlowest(files);
+    return { code, files };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Files that a run names as its slowest ones. */
+const slowestFiles = 15;
+
+/** @param {readonly FileResult[]} files */
+function saySlowest(files) {
+  const timed = files.map(({ name, startTime, endTime }) => ({
+    name,
+    seconds: (endTime - startTime) / 1_000,
+  }));
+  const slowest = timed.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowestFiles);
+  const total = timed.reduce((sum, { seconds }) => sum + seconds, 0);
+  say(`the ${slowest.length} slowest of ${files.length} files, of ${Math.round(total)} s in all:`);
+  for (const { name, seconds } of slowest)
+    say(`${seconds.toFixed(1).padStart(7)} s  ${relative(root, name)}`);
 }
 
 /** @param {Run} run @returns {Counts} */
