@@ -26,7 +26,7 @@ import { MachineClient } from './machine.js';
 import { waitForProbes } from './probe.js';
 import { preview, type PlanPreview } from './preview.js';
 import { ReservationClient } from './reservation.js';
-import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
+import { findOperation, waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
 import { read } from './read.js';
 
 export interface HeddleClientOptions {
@@ -197,8 +197,12 @@ export class HeddleClient extends EntityClient {
    * Continues a held operation from exactly what failed. This also confirms that a machine that a failure asked to look
    * for does not exist.
    */
-  retry(name: string): Promise<ApplyReply> {
-    return this.update('retry', name, clusterMessages.updates.retry, { by: this.by });
+  async retry(name: string): Promise<ApplyReply> {
+    const { operation } = await this.summary(name);
+    return this.update('retry', name, clusterMessages.updates.retry, {
+      by: this.by,
+      operation: operation?.uid,
+    });
   }
 
   /**
@@ -206,8 +210,17 @@ export class HeddleClient extends EntityClient {
    * machines that it created and that were never confirmed are deleted. A machine that cannot be deleted keeps its node,
    * which is `failed`.
    */
-  cancel(name: string, operation?: string): Promise<ApplyReply> {
-    return this.update('cancel', name, clusterMessages.updates.cancel, { by: this.by, operation });
+  async cancel(name: string, id?: string): Promise<ApplyReply> {
+    const status = await this.summary(name);
+    const operation = id === undefined ? (status.operation ?? status.queued[0]) : findOperation(status, id);
+    if (id !== undefined && operation === undefined)
+      throw new HeddleError('Refused', `cluster ${name} has no operation ${id} that runs, is held or waits`, {
+        next: `heddle status ${name}`,
+      });
+    return this.update('cancel', name, clusterMessages.updates.cancel, {
+      by: this.by,
+      operation: operation?.uid,
+    });
   }
 
   /** Starts no further task until `resume`; running tasks continue to their end. */

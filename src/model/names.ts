@@ -65,6 +65,11 @@ export function groupWorkflowId(clusterName: string, group: string): string {
   return `cluster/${clusterName}/group/${group}`;
 }
 
+/** The workflow id of the cluster that a group belongs to; undefined for other workflows. */
+export function clusterOfGroup(workflowId: string): string | undefined {
+  return /^(cluster\/[^/]+)\/group\/[^/]+$/.exec(workflowId)?.[1];
+}
+
 /**
  * Owner name of a standalone machine in the tags of a provider; distinct from cluster names, which contain no
  * slash.
@@ -248,8 +253,16 @@ export function taskId(name: TaskName): string {
 }
 
 /** One execution of a task's scripts; a retry of the attempt keeps it, a new run counts on. */
-export function runId(task: string, run: number): string {
-  return `${task}.${run}`;
+export function runId({ taskId: task, run, retry }: RunName): string {
+  return `${task}.${run}${retry === undefined ? '' : `_${retry}`}`;
+}
+
+export interface RunName {
+  readonly taskId: string;
+  /** Counts from 1. */
+  readonly run: number;
+  /** The retry of the operation that the run began in. */
+  readonly retry?: string;
 }
 
 /** "INSTALL web on app-2": how a task reads in the Web UI, in progress views and in messages. */

@@ -9,7 +9,7 @@ import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { TaskAttempt, WorkflowRun, WorkflowRuns } from '../activities/parts.js';
 import { isEnvelope } from '../model/messages/envelope.js';
-import { clusterWorkflowId } from '../model/names.js';
+import { clusterOfGroup, clusterWorkflowId } from '../model/names.js';
 
 /** Runs whose latest reset is remembered. */
 const remembered = 1_000;
@@ -36,7 +36,7 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
       run = previous;
     }
   };
-  const resetAt = async (workflowId: string, asked?: string): Promise<number | undefined> => {
+  const ownResetAt = async (workflowId: string, asked?: string): Promise<number | undefined> => {
     const runId = asked ?? (await describe(workflowId))?.runId;
     if (runId === undefined) return undefined;
     const known = resets.get(runId);
@@ -46,6 +46,15 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
     resets.set(runId, answer);
     answer.catch(() => resets.delete(runId));
     return answer;
+  };
+  const resetAt: WorkflowRuns['resetAt'] = async (workflowId, runId) => {
+    const cluster = clusterOfGroup(workflowId);
+    const times = await Promise.all([
+      ownResetAt(workflowId, runId),
+      cluster === undefined ? undefined : ownResetAt(cluster),
+    ]);
+    const known = times.filter((time) => time !== undefined);
+    return known.length === 0 ? undefined : Math.max(...known);
   };
   return {
     list: async (workflowId, since = 0) =>

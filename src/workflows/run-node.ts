@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../model/json.js';
 import { taskTitle } from '../model/names.js';
 import { leanFailure } from '../model/node/room.js';
 import type { TaskRequest } from '../model/node/task-request.js';
+import { endedRun, nextRun } from '../model/node/run.js';
 import type { CurrentTask, NodeState } from '../model/node/state.js';
 import { mergePayload } from '../model/node/payload.js';
 import { machinePartOf } from '../model/node/result-table.js';
@@ -189,7 +190,7 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
   if (refusal !== undefined) return refuse(owner, step, refusal);
   const attempts = actionSpec(owner, step)?.attempts ?? 1;
   const key = runKey(step);
-  const firstRun = owner.state().runs[key] ?? 1;
+  const firstRun = nextRun(owner.state().runs[key], owner.retry);
   let run = firstRun;
   let create: CreateCalls | undefined;
   for (;;) {
@@ -232,10 +233,12 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
       // Only a run that is known to have ended may be followed by another; any other failure attaches to the
       // same run.
       if (failure.record.kind === 'ScriptFailed') {
-        run += 1;
-        owner.change((node) => ({ ...node, runs: { ...node.runs, [key]: run } }));
-        if (run - firstRun < attempts && !isPermanent(owner, step, failure.record)) {
-          await backOff(owner, step, run - firstRun - 1);
+        const over = endedRun(run);
+        owner.change((node) => ({ ...node, runs: { ...node.runs, [key]: over } }));
+        const again = run.number - firstRun.number;
+        if (again + 1 < attempts && !isPermanent(owner, step, failure.record)) {
+          await backOff(owner, step, again);
+          run = nextRun(over, owner.retry);
           continue;
         }
       }
@@ -279,7 +282,8 @@ function finish(owner: Owner, step: Step, result: JsonObject, occasion: Omit<Occ
 /** The same step later in the operation is another run: it must not attach to this one. */
 function withNextRun(node: NodeState, step: Step): NodeState {
   const key = runKey(step);
-  return { ...node, runs: { ...node.runs, [key]: (node.runs[key] ?? 1) + 1 } };
+  const run = node.runs[key];
+  return run === undefined ? node : { ...node, runs: { ...node.runs, [key]: endedRun(run) } };
 }
 
 /** The task's name in the runs of its node. */
@@ -289,7 +293,7 @@ export function runKey({ action, service }: Pick<Step, 'action' | 'service'>): s
 
 /** No process was begun, so not even a tear-down that may fail goes on. */
 function refuse(owner: Owner, step: Step, message: string): ChainEnd {
-  const { taskId } = requestFor(owner, step, 1);
+  const { taskId } = requestFor(owner, step, { number: 1 });
   const { action, service } = step;
   return failStep(
     owner,

@@ -1,4 +1,5 @@
 import { milliseconds } from '../model/milliseconds.js';
+import type { TaskRun } from '../model/node/run.js';
 import type { NodeState } from '../model/node/state.js';
 import type { PlannedPlacement, PluginPins } from '../model/node/placement.js';
 import type { ServiceSpec, ServiceActionSpec } from '../model/cluster/spec.js';
@@ -11,7 +12,7 @@ import type { RemovalPolicy, Step } from '../model/plan/plan.js';
 import { isDiscard } from '../model/plan/removals.js';
 
 /** What the activity of a step is given. */
-export function requestFor(owner: CarriedNode, step: Step, run: number): TaskRequest {
+export function requestFor(owner: CarriedNode, step: Step, { number: run, retry }: TaskRun): TaskRequest {
   const node = owner.state();
   const base = owner.taskBase();
   const { nodeId, incarnation, placement } = node;
@@ -29,6 +30,7 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
     nodeId,
     incarnation,
     run,
+    ...(retry === undefined ? {} : { retry }),
     operation: owner.operation,
     taskId: taskId({
       clusterUid: base.clusterUid,
@@ -37,7 +39,8 @@ export function requestFor(owner: CarriedNode, step: Step, run: number): TaskReq
       service,
       action,
       operation: owner.operation,
-      begun: owner.begun,
+      // A command repeats nothing that the nodes were changed for.
+      begun: action === 'EXEC' ? undefined : owner.begun,
     }),
     config: { ...node.payload, services: node.services },
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
@@ -127,6 +130,8 @@ export interface CarriedNode {
   readonly operation: string;
   /** Tells its tasks from those of the same operation that a group began before. */
   readonly begun?: number | undefined;
+  /** Uid of the last retry of the operation. */
+  readonly retry?: string | undefined;
   state(): NodeState;
   change(change: (node: NodeState) => NodeState): void;
   /** Steps of the chain that are done. Default: none. */

@@ -164,6 +164,25 @@ describe('CREATE after a reset of its workflow', () => {
     await handle.signal(endSignal, 'complete');
   });
 
+  it('of a cluster counts for its groups', async () => {
+    const cluster = `cluster/reset-${randomUUID()}`;
+    const start = async (workflowId: string) =>
+      client.workflow.start<typeof life>('life', { workflowId, taskQueue, args: ['uid'] });
+    const { firstExecutionRunId } = await start(cluster);
+    const handle = client.workflow.getHandle<typeof life>(cluster);
+    const group = await start(`${cluster}/group/1`);
+    const runs = readWorkflowRuns(client);
+    const resetOfGroup = async (): Promise<number | undefined> =>
+      runs.resetAt(`${cluster}/group/1`, group.firstExecutionRunId);
+    expect(await resetOfGroup()).toBeUndefined();
+    await until('it has begun', async () => (await handle.fetchHistory()).events?.at(3));
+    const runId = await reset(handle, firstExecutionRunId);
+    expect(await resetOfGroup()).toBe(await runs.resetAt(cluster, runId));
+    expect(await resetOfGroup()).toBeGreaterThan(0);
+    await group.terminate();
+    await handle.terminate();
+  });
+
   it('is asked for once for all tasks of a run', async () => {
     const asked: string[] = [];
     const other = await Connection.connect({

@@ -169,24 +169,13 @@ describe('the owner of a machine', () => {
 
   it('is unknown for machines that were made before a reset of their cluster', async () => {
     const resetAt = Date.parse('2026-01-01T12:00:00Z');
-    const clusters = records(
-      { 'cluster/web': {} },
-      { resetAt: async (workflowId) => (workflowId === 'cluster/web' ? resetAt : undefined) },
-    );
+    const clusters = records({ 'cluster/web': {} }, { resetAt: async () => resetAt });
     const found = await findOwners(clusters, [
       { ...machine('u/a-1/1', 'web'), createdAt: '2026-01-01T11:00:00Z' },
       machine('u/a-2/1', 'web'),
       { ...machine('u/a-3/1', 'web'), createdAt: '2026-01-01T13:00:00Z' },
     ]);
     expect(found.map(({ is }) => is)).toEqual(['unknown', 'unknown', 'free']);
-    const inGroup = records(
-      {
-        'cluster/web': { 'u/a-9/1': { is: 'elsewhere', workflowId: 'cluster/web/group/1' } },
-        'cluster/web/group/1': {},
-      },
-      { resetAt: (workflowId) => clusters.resetAt(workflowId) },
-    );
-    expect(await findOwners(inGroup, [machine('u/a-9/1', 'web')])).toMatchObject([{ is: 'unknown' }]);
   });
 
   it('is reported in the order of the machines, with one query for each cluster', async () => {

@@ -1,23 +1,22 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findOperation } from '../../src/client/wait.js';
-import { endedStates, type Operation } from '../../src/model/cluster/operation.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { startMachineService, type MachineService } from '../../src/testing/machine-service.js';
 import type { ApiProxy } from '../../src/testing/proxy.js';
 import type { Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
+import { clustersOn } from '../harness/workflows/clusters-on.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
-import { resetPoints } from '../harness/faults/resets.js';
+import { reset } from '../harness/faults/resets.js';
 import { startProxied } from '../harness/workflows/proxied.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 let folder: string;
 let ledger: Ledger;
 let stack: Stack;
+const { settled, apply, ended, machinesOf, pointAtRest } = clustersOn(() => stack);
 let proxy: ApiProxy;
 let second: MachineService;
 let stop: () => Promise<void>;
@@ -52,22 +51,6 @@ const specOf = (name: string, count: number, more: object = {}, extra: object = 
     ...extra,
   });
 
-async function settled(name: string, id: string): Promise<Operation> {
-  return until(`operation ${id} of ${name} settles`, async () => {
-    const found = findOperation(await stack.client.summary(name), id);
-    return found !== undefined && ['held', ...endedStates].includes(found.state) ? found : undefined;
-  });
-}
-async function apply(spec: ClusterSpec): Promise<Operation> {
-  const { operation } = await stack.client.apply(spec);
-  return settled(spec.name, operation);
-}
-async function machinesOf(name: string, of: Pick<Stack['service'], 'machines'> = stack.service) {
-  return (await of.machines())
-    .filter(({ hostname, state }) => String(hostname).startsWith(`${name}-`) && state !== 'deleting')
-    .map(({ hostname, id }) => `${String(hostname)} ${String(id)}`)
-    .toSorted();
-}
 const groupOf = (name: string, id = '1') =>
   stack.client.temporal.workflow.getHandle(`cluster/${name}/group/${id}`);
 async function lose(name: string, id = '1'): Promise<void> {
@@ -79,11 +62,6 @@ async function sweep(): Promise<void> {
 }
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const ended = async (name: string) =>
-  until(`${name} is at rest`, async () => {
-    const { operation, queued } = await stack.client.summary(name);
-    return queued.length === 0 && (operation === undefined || operation.state === 'held') ? true : undefined;
-  });
 async function exists(name: string, id = '1'): Promise<void> {
   await until('the group exists', async () =>
     groupOf(name, id)
@@ -212,22 +190,13 @@ it('after a reset of a group to before a replacement, the machine in service sta
 it('after a reset of a cluster, a machine in service that its state does not know stays', async () => {
   const name = 'overtaken';
   expect((await apply(specOf(name, 2))).state).toBe('done');
-  await wait(1_000);
-  const point = (await resetPoints(stack, name)).at(-1);
+  const point = await pointAtRest(name);
   expect((await apply(specOf(name, 4))).state).toBe('done');
   const { operation } = await stack.client.operate(name, { kind: 'replace', nodes: ['app-4'] });
   expect((await settled(name, operation)).state).toBe('done');
   const machines = await machinesOf(name);
   // The requests since then are not delivered again.
-  const { runId } = await stack.client.temporal.workflow.getHandle(`cluster/${name}`).describe();
-  await stack.client.temporal.workflowService.resetWorkflowExecution({
-    namespace: stack.namespace,
-    workflowExecution: { workflowId: `cluster/${name}`, runId },
-    reason: 'test',
-    requestId: `reset-${name}`,
-    workflowTaskFinishEventId: point as never,
-    resetReapplyType: temporal.api.enums.v1.ResetReapplyType.RESET_REAPPLY_TYPE_NONE,
-  });
+  await reset(stack, name, point, { withoutMessages: true });
   await ended(name);
   // Held: a key never gets a second machine. The incarnations of further nodes pass that of the machine of app-4.
   for (const count of [4, 6, 6]) await apply(specOf(name, count));

@@ -2,18 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { findOperation } from '../../src/client/wait.js';
-import { endedStates, type Operation } from '../../src/model/cluster/operation.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { reset, resetPoints } from '../harness/faults/resets.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
+import { clustersOn } from '../harness/workflows/clusters-on.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 let folder: string;
 let ledger: Ledger;
 let stack: Stack;
+const { settled, apply, ended, machinesOf } = clustersOn(() => stack);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'heddle-reset-group-'));
   ledger = openLedger(folder);
@@ -36,25 +36,6 @@ const specOf = (name: string, count: number): ClusterSpec =>
     services: { app: { actions: { start: ledger.script(), stop: ledger.script() } } },
   });
 
-async function settled(name: string, id: string): Promise<Operation> {
-  return until(`operation ${id} of ${name} settles`, async () => {
-    const found = findOperation(await stack.client.status(name), id);
-    return found !== undefined && ['held', ...endedStates].includes(found.state) ? found : undefined;
-  });
-}
-
-async function apply(spec: ClusterSpec): Promise<Operation> {
-  const { operation } = await stack.client.apply(spec);
-  return settled(spec.name, operation);
-}
-
-async function machinesOf(name: string): Promise<readonly string[]> {
-  return (await stack.service.machines())
-    .filter(({ hostname, state }) => String(hostname).startsWith(`${name}-`) && state !== 'deleting')
-    .map(({ hostname, id }) => `${String(hostname)} ${String(id)}`)
-    .toSorted();
-}
-
 /** The group has ended, because it has no nodes. */
 async function groupEnds(name: string, group = '1'): Promise<void> {
   await until(`group ${group} of ${name} has ended`, async () => {
@@ -63,15 +44,6 @@ async function groupEnds(name: string, group = '1'): Promise<void> {
       .describe();
     return status.name === 'COMPLETED';
   });
-}
-
-/** The operation under way or held when nothing more happens. */
-async function comesToRest(name: string): Promise<Operation | undefined> {
-  return until(`${name} comes to rest`, async () => {
-    const { operation, queued } = await stack.client.status(name);
-    if (queued.length > 0 || (operation !== undefined && operation.state !== 'held')) return undefined;
-    return { operation };
-  }).then(({ operation }) => operation);
 }
 
 describe('after a reset of a cluster to before one of its groups ended', () => {
@@ -86,7 +58,7 @@ describe('after a reset of a cluster to before one of its groups ended', () => {
       expect(machines).toHaveLength(2);
       const points = (await resetPoints(stack, name)).slice(3);
       await reset(stack, name, points[Math.round((quarter / 4) * (points.length - 1))]);
-      await comesToRest(name);
+      await ended(name);
       expect((await apply(specOf(name, 2))).state).toBe('done');
       expect(await machinesOf(name)).toEqual(machines);
       // The nodes of the group can be made again.

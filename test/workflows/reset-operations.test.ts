@@ -2,14 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { findOperation } from '../../src/client/wait.js';
-import type { Operation } from '../../src/model/cluster/operation.js';
-import { endedStates } from '../../src/model/cluster/operation.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { reset, resetPoints } from '../harness/faults/resets.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Receiver, startReceiver } from '../harness/webhook-receiver.js';
+import { clustersOn } from '../harness/workflows/clusters-on.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
@@ -19,6 +17,7 @@ let folder: string;
 let ledger: Ledger;
 let receiver: Receiver;
 let stack: Stack;
+const { settled, apply, pointAtRest, pointAfter } = clustersOn(() => stack);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'heddle-reset-operations-'));
   ledger = openLedger(folder);
@@ -42,14 +41,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The operation once it has ended or is held. */
-async function settled(name: string, id: string): Promise<Operation> {
-  return until(`operation ${id} of ${name} settles`, async () => {
-    const found = findOperation(await stack.client.status(name), id);
-    return found !== undefined && ['held', ...endedStates].includes(found.state) ? found : undefined;
-  });
-}
-
 /** Each STOP of a node follows a START, and the last action of a node is START. */
 function expectPaired(lines: readonly string[]): void {
   for (const node of ['app-1', 'app-2', 'app-3', 'app-4']) {
@@ -64,19 +55,6 @@ function announced(name: string): number {
     ({ type, data }) => type === 'operation.done' && data['cluster'] === name,
   );
   return new Set(ended.map(({ id }) => id)).size;
-}
-
-/** Every workflow task of what was done before has ended. */
-async function atRest(name: string): Promise<void> {
-  await until(`${name} is at rest`, async () => {
-    const { raw } = await stack.client.temporal.workflow.getHandle(`cluster/${name}`).describe();
-    return raw.pendingWorkflowTask === null || raw.pendingWorkflowTask === undefined;
-  });
-}
-
-async function apply(spec: ClusterSpec): Promise<Operation> {
-  const { operation } = await stack.client.apply(spec);
-  return settled(spec.name, operation);
 }
 
 const specOf = (name: string, body?: string): ClusterSpec =>
@@ -113,8 +91,7 @@ describe.each(Object.entries(requests))('after a reset, %s', (what, request) => 
   it('that is delivered once more runs no script again, and the next one runs its own', async () => {
     const name = `again-${word}`;
     expect((await apply(specOf(name))).state).toBe('done');
-    await atRest(name);
-    const point = (await resetPoints(stack, name)).at(-1);
+    const point = await pointAtRest(name);
     const { operation: first } = await request(name, 'first');
     expect(await settled(name, first)).toMatchObject({ id: '2', state: 'done' });
     const before = await linesOf(name);
@@ -179,14 +156,13 @@ it('a queued command runs once, although Heddle started an operation before it',
       services: { app: { actions: { start: { type: 'shell', fields: { script: start } } } } },
     });
   expect((await apply(scriptOf('true'))).state).toBe('done');
-  await atRest(name);
-  const points = (await resetPoints(stack, name)).length;
+  const point = await pointAtRest(name);
   await stack.client.apply(scriptOf('exit 3'), { queue: true });
   expect(await settled(name, '3')).toMatchObject({ kind: 'rollback', state: 'done' });
   const exec = { kind: 'exec', command: `echo ran >>${file}` } as const;
   const { operation } = await stack.client.operate(name, exec, { queue: true });
   expect(await settled(name, operation)).toMatchObject({ id: '4', state: 'done' });
-  await reset(stack, name, (await resetPoints(stack, name))[points]);
+  await reset(stack, name, await pointAfter(name, point));
   await until('all have ended again', async () => {
     const { operation: current, queued, history } = await stack.client.status(name);
     return current === undefined && queued.length === 0 && history.length === 4;

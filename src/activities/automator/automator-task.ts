@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import { anySignal } from '../../model/signals.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import { runId, uidOfKey } from '../../model/names.js';
-import { mergePayload } from '../../model/node/payload.js';
+import { mergePayload, stableJson } from '../../model/node/payload.js';
 import type { Task, TaskResult } from '../../model/node/task.js';
 import type { Automator, SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
@@ -31,14 +32,7 @@ export async function runBootstrap({ parts, task, request, attempt }: TaskCall):
     const { name, prepares } = plugin.descriptor;
     if (prepares === 'users' && request.automators?.includes(name) !== true) continue;
     attempt.at(`bootstrap of ${name}`);
-    const opening = {
-      plugin,
-      task,
-      request,
-      attempt,
-      node,
-      run: `${runId(task.taskId, request.run)}.${name}`,
-    };
+    const opening = { plugin, task, request, attempt, node, run: `${runId(request)}.${name}` };
     const returned = await runAutomator(parts, opening, (automator) => automator.bootstrap(node.sshAuth));
     const taken = acceptResult(returned, {
       plugin: plugin.descriptor,
@@ -75,7 +69,8 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
     },
     ...(resources === undefined ? {} : { resources }),
   };
-  const opening = { plugin, task: resolved, request, attempt, node, run: runId(task.taskId, request.run) };
+  const run = `${runId(request)}.${contentOf(action)}`;
+  const opening = { plugin, task: resolved, request, attempt, node, run };
   const { name } = descriptor;
   attempt.at(`${task.taskName} by ${name}`);
   const returned = await runAutomator(parts, opening, (automator) =>
@@ -84,21 +79,23 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
   const taken = acceptResult(returned, { plugin: descriptor, action: task.taskName, config: request.config });
   refuseFailure(name, 'ScriptFailed', taken);
   await printOutput(attempt, taken);
-  if (request.check !== undefined)
-    await awaitHealth(parts, request, checkedNode(parts, request, node, attempt), attempt);
+  if (request.check !== undefined) await awaitHealth(parts, request, checkedNode(parts, opening), attempt);
   return taken.result;
 }
 
+/**
+ * Tells a script from another one of the same task: a rollback that is delivered again after a reset may return to another spec
+ * than before.
+ */
+function contentOf(action: NonNullable<TaskRequest['service']>['action']): string {
+  return createHash('sha256').update(stableJson(action)).digest('hex').slice(0, 12);
+}
+
 /** The node as the check of its service sees it. */
-function checkedNode(
-  parts: ActivityParts,
-  request: TaskRequest,
-  { address }: NodeLogin,
-  attempt: Attempt,
-): Checked {
+function checkedNode(parts: ActivityParts, { request, attempt, node: { address }, run }: Opening): Checked {
   const { ipaddress } = request.config;
   const shell = parts.nodes.shell(address, {
-    runId: runId(request.taskId, request.run),
+    runId: run,
     signal: attempt.signal,
     detach: attempt.detach,
     log: attempt.log,

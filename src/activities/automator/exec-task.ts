@@ -11,7 +11,7 @@ export async function runCommand({ parts, task, request, attempt }: TaskCall): P
   const node = await reachNode(parts, request, attempt);
   const { timeoutMs, sudo = false } = command;
   const shell = parts.nodes.shell(node.address, {
-    runId: runId(task.taskId, request.run),
+    runId: runId(request),
     signal: attempt.signal,
     detach: attempt.detach,
     log: attempt.log,

@@ -31,10 +31,10 @@ export async function readRecordText(shell: Shell): Promise<string | undefined> 
   return read.text;
 }
 
-export async function openShell({ parts, task, request, attempt }: MachineCall): Promise<Shell> {
+export async function openShell({ parts, request, attempt }: MachineCall): Promise<Shell> {
   const node = await reachNode(parts, request, attempt);
   return parts.nodes.shell(node.address, {
-    runId: runId(task.taskId, request.run),
+    runId: runId(request),
     signal: attempt.signal,
     detach: attempt.detach,
     log: attempt.log,

@@ -129,14 +129,7 @@ async function askSystem(
     throw new PluginError('Invalid', `automator ${name} has no ${method}`);
   const node = await reachNode(parts, request, attempt);
   attempt.at(`${method} by ${name}`);
-  const opening = {
-    plugin,
-    task,
-    request,
-    attempt,
-    node,
-    run: `${runId(task.taskId, request.run)}.${method}`,
-  };
+  const opening = { plugin, task, request, attempt, node, run: `${runId(request)}.${method}` };
   return runAutomator(parts, opening, async (automator): Promise<unknown> => ask(automator));
 }
 

@@ -74,7 +74,7 @@ async function mayHaveBeenMade(call: ProviderCall): Promise<boolean> {
   const { parts, plugin, provider, request, attempt } = call;
   if (plugin.descriptor.idempotency !== 'token') return false;
   const isRepeated =
-    !attempt.isFirst || request.createBegun === true || (await resetTime(parts, request)) !== undefined;
+    !attempt.isFirst || request.createBegun === true || (await resetTime(parts)) !== undefined;
   if (!isRepeated || provider.find === undefined) return isRepeated;
   // The call with the token is right in any case.
   return findMachine(call).then(

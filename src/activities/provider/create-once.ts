@@ -62,7 +62,7 @@ async function unconfirmedCreate(parts: ActivityParts, request: TaskRequest): Pr
   const { createBegun, absenceConfirmedAt } = request;
   if (createBegun === true && absenceConfirmedAt === undefined)
     return 'an earlier task did not report what came of it';
-  const resetAt = await resetTime(parts, request);
+  const resetAt = await resetTime(parts);
   // The clock of the client may be ahead of the server's.
   if (resetAt === undefined || (absenceConfirmedAt !== undefined && absenceConfirmedAt > resetAt + skewMs))
     return undefined;

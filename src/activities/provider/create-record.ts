@@ -28,7 +28,7 @@ export function openCreateRecord(
       if (Object.keys(recorded).length > 0) return recorded;
       // The first attempt after a reset may follow others that the reset removed from the history.
       const isFirst =
-        attempt.isFirst && request.createBegun !== true && (await resetTime(parts, request)) === undefined;
+        attempt.isFirst && request.createBegun !== true && (await resetTime(parts)) === undefined;
       return isFirst ? undefined : {};
     },
     async write(made) {

@@ -150,7 +150,7 @@ async function earlierCall(
   const findsEarlier = descriptor.idempotency === 'name' || descriptor.idempotency === 'tag';
   if (task.taskName !== 'CREATE' || !findsEarlier || request.adopt === true) return undefined;
   if (!attempt.isFirst) return activityInfo().currentAttemptScheduledTimestampMs;
-  return request.createBegun === true ? activityInfo().scheduledTimestampMs : resetTime(parts, request);
+  return request.createBegun === true ? activityInfo().scheduledTimestampMs : resetTime(parts);
 }
 
 /**

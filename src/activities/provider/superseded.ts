@@ -1,5 +1,4 @@
 import { activityInfo } from '@temporalio/activity';
-import { clusterWorkflowId } from '../../model/names.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { ActivityParts } from '../parts.js';
@@ -7,24 +6,12 @@ import type { ActivityParts } from '../parts.js';
 /** How far the clocks of the Temporal server's hosts may be apart, in ms. */
 const hostSkewMs = 5_000;
 
-/**
- * When the workflow of this task was last reset, in ms since the epoch; undefined if it was not. After a reset, a cluster
- * starts groups once more, so the reset of its present run counts for them too.
- */
-export async function resetTime(
-  { runs }: Pick<ActivityParts, 'runs'>,
-  { clusterId }: Pick<TaskRequest, 'clusterId'>,
-): Promise<number | undefined> {
+/** When the workflow of this task was last reset, in ms since the epoch; undefined if it was not. */
+export async function resetTime({ runs }: Pick<ActivityParts, 'runs'>): Promise<number | undefined> {
   const { workflowExecution: execution } = activityInfo();
   if (execution === undefined) return undefined;
   const { workflowId, runId } = execution;
-  const cluster = clusterWorkflowId(clusterId);
-  const times = [
-    patiently(workflowId, runs.resetAt(workflowId, runId)),
-    ...(workflowId.startsWith(`${cluster}/`) ? [patiently(cluster, runs.resetAt(cluster))] : []),
-  ];
-  const known = (await Promise.all(times)).filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
+  return patiently(workflowId, runs.resetAt(workflowId, runId));
 }
 
 /** After a reset of its workflow, a machine that counts as never confirmed may be in service, unless it was made since. */
@@ -34,7 +21,7 @@ export async function refuseResetDiscard(
 ): Promise<void> {
   const { discards, madeAt, clusterId, nodeId } = request;
   if (discards === undefined) return;
-  const resetAt = await resetTime(parts, request);
+  const resetAt = await resetTime(parts);
   if (resetAt === undefined || (madeAt !== undefined && madeAt > resetAt + hostSkewMs)) return;
   throw new PluginError(
     'Invalid',

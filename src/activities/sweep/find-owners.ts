@@ -124,7 +124,7 @@ async function ask(
   machines: readonly OwnMachine[],
 ): Promise<readonly Owned[]> {
   const answers: Owned[] = [];
-  const resetAt = once(() => lastReset(clusters, workflowId));
+  const resetAt = once(() => clusters.resetAt(workflowId));
   const elsewhere = new Map<string, OwnMachine[]>();
   const abandoned = new Set<OwnMachine>();
   for (let at = 0; at < machines.length; at += perQuestion) {
@@ -169,14 +169,6 @@ async function knownOwner(
   const at = await resetAt();
   const isLater = at === undefined || (createdAt !== undefined && Date.parse(createdAt) > at + skewMs);
   return isLater ? owner : { is: 'unknown', askedOf: owner.askedOf };
-}
-
-/** Of the workflow, or of the cluster of a group: it starts its groups once more. */
-async function lastReset(clusters: ClusterRecords, workflowId: string): Promise<number | undefined> {
-  const ids = new Set([workflowId, workflowId.replace(/\/group\/[^/]+$/, '')]);
-  const times = await Promise.all([...ids].map(async (id) => clusters.resetAt(id)));
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 function once<Value>(work: () => Promise<Value>): () => Promise<Value> {

@@ -85,15 +85,14 @@ export const clusterContract = {
       ],
       operation,
     ),
-    retry: row('Continue a held operation from what failed.', [asked()], operation),
+    retry: row(
+      'Continue a held operation from what failed.',
+      [asked({ operation: operationUid() })],
+      operation,
+    ),
     cancel: row(
       'Cancel the operation under way; the cluster keeps its current state.',
-      [
-        asked({
-          /** Id of one that runs, is held or waits; absent: the one under way. */
-          operation: optional(id()),
-        }),
-      ],
+      [asked({ operation: operationUid() })],
       operation,
     ),
     pause: row('Start no new tasks until resume; running tasks finish.', [asked()], operation),
@@ -197,13 +196,22 @@ export const planContract = {
 export type ApplyRequest = RequestOf<typeof clusterContract.updates.apply>;
 /** Any operation but apply and delete. */
 export type OperateRequest = RequestOf<typeof clusterContract.updates.operate>;
-/** Delete, retry, pause, resume: they carry only the requester. */
-export type PlainRequest = RequestOf<typeof clusterContract.updates.retry>;
+/** Delete, pause, resume: they carry only the requester. */
+export type PlainRequest = RequestOf<typeof clusterContract.updates.pause>;
+export type RetryRequest = RequestOf<typeof clusterContract.updates.retry>;
 export type CancelRequest = RequestOf<typeof clusterContract.updates.cancel>;
 export type AbandonRequest = RequestOf<typeof clusterContract.updates.abandon>;
 export type LeaseRequest = RequestOf<typeof clusterContract.updates.lease>;
 export type ReleaseRequest = RequestOf<typeof clusterContract.signals.release>;
 export type ReadOutputsRequest = RequestOf<typeof clusterContract.signals.readOutputs>;
+
+/**
+ * The uid of the operation that is meant; absent if the client saw none. A request that is delivered again after a reset must
+ * not reach another operation with the same number.
+ */
+function operationUid() {
+  return optional(id());
+}
 
 function groupReport() {
   const batchSlots = list(outline({ batchSlot: text(1_000), nodeId: id() }), 10_000);

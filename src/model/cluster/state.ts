@@ -56,6 +56,8 @@ export interface ClusterState extends NodesState {
   readonly fresh?: true;
   /** A person retries, and the groups were not instructed yet: when, in ms since the epoch by the server's clock. */
   readonly retriedAt?: number;
+  /** Uid of the last request by which a user continued the operation under way. */
+  readonly retry?: string;
   readonly peers: PeersState;
   /** The operation under way or held. */
   readonly operation?: Operation;

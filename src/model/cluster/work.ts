@@ -30,6 +30,8 @@ export interface Work extends RemovalPolicy {
    * after later ones: what that repeats must run, because the nodes have changed since.
    */
   readonly begun?: number;
+  /** Uid of the last retry of the operation. */
+  readonly retry?: string;
   /** Steps of its chain that each node has behind it; absent: none. */
   readonly positions: Readonly<Record<string, number>>;
 }

@@ -3,6 +3,7 @@ import type { Action } from '../action.js';
 import type { JsonObject } from '../json.js';
 import type { Drift, RecordedDrift } from './drift.js';
 import type { FailureRecord } from './failure.js';
+import type { TaskRun } from './run.js';
 import type { ServiceHealth } from './health.js';
 
 /**
@@ -82,8 +83,8 @@ export interface NodeState {
   readonly absenceConfirmedAt?: number;
   /** Version of the peers in which this node changed last. */
   readonly changedAt: number;
-  /** Runs used up by task in the current operation: `<service>/<ACTION>` -> number of the last run. */
-  readonly runs: Readonly<Record<string, number>>;
+  /** The last run of each task in the current operation, by `<service>/<ACTION>`. */
+  readonly runs: Readonly<Record<string, TaskRun>>;
   /** Why the node stopped; cleared by retry. */
   readonly failure?: FailureRecord;
   /** Drift found by the last probe, with the expected state. */

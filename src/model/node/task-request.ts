@@ -1,16 +1,15 @@
 import type { TaskVariables } from '../cluster/variables.js';
 import type { JsonObject } from '../json.js';
 import type { HealthCheck } from './health.js';
+import type { RunName } from '../names.js';
 import type { PluginPins } from './placement.js';
 
 /** What the cluster workflow hands to a task's activity. */
-export interface TaskRequest {
-  readonly taskId: string;
+export interface TaskRequest extends RunName {
   readonly clusterId: string;
   readonly clusterUid: string;
   readonly nodeId: string;
   readonly incarnation: number;
-  readonly run: number;
   readonly operation: string;
   readonly config: JsonObject;
   readonly cluster: JsonObject;

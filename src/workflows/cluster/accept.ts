@@ -8,6 +8,7 @@ import type {
   CancelRequest,
   OperateRequest,
   PlainRequest,
+  RetryRequest,
 } from '../../model/cluster/contract.js';
 import { bounds } from '../../model/bounds.js';
 import { operationKey, shortUid } from '../../model/names.js';
@@ -159,11 +160,13 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
   return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by, ...requested() }));
 }
 
-export function refuseRetry(memory: Memory): string | undefined {
+export function refuseRetry(memory: Memory, { operation: wanted }: RetryRequest): string | undefined {
   const { operation, name } = memory.state;
   if (operation?.state !== 'held')
     return `cluster ${name} holds no failed operation, so there is nothing to retry; run 'heddle apply FILE' to repair its nodes`;
-  return undefined;
+  return operation.uid === wanted
+    ? undefined
+    : `cluster ${name} now holds operation ${operation.id} (${operation.what}), which is not the one to retry; run 'heddle status ${name}' to see why it is held`;
 }
 
 /**
@@ -183,31 +186,26 @@ function resumeHeld(memory: Memory, operation: Operation): ApplyReply {
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
   const { reason: _reason, failures: _failures, missing: _missing, repairs: _repairs, ...rest } = operation;
   const tasks = { ...rest.tasks, failed: 0 };
-  change(memory, { operation: { ...rest, tasks, state: 'running' } });
+  change(memory, { operation: { ...rest, tasks, state: 'running' }, retry: requestUid() });
   return reply(memory, operation.id);
 }
 
 export function refuseCancel(memory: Memory, { operation: wanted }: CancelRequest): string | undefined {
-  const { operation, queue, name } = memory.state;
-  if (wanted !== undefined) {
-    if ([operation, ...queue.map((queued) => queued.operation)].some((known) => known?.id === wanted))
-      return undefined;
-    return `cluster ${name} has no operation ${wanted} that runs, is held or waits; run 'heddle status ${name}' to see its operations`;
-  }
-  if (operation === undefined && queue.length === 0) return `cluster ${name} has no operation to cancel`;
-  return undefined;
+  const { operation, queue, history, name } = memory.state;
+  if (wanted === undefined) return `cluster ${name} has no operation to cancel`;
+  if ([operation, ...queue.map((queued) => queued.operation)].some((known) => known?.uid === wanted))
+    return undefined;
+  const ended = history.find(({ uid }) => uid === wanted);
+  return `${ended === undefined ? 'the operation to cancel' : `operation ${ended.id} (${ended.what})`} of cluster ${name} does not run, is not held and does not wait; run 'heddle history ${name}' to see its operations`;
 }
 
 /**
- * Cancels the operation under way or held, or one that waits. The cluster then stays as it is, except for machines that were
+ * Cancels an operation. The cluster then stays as it is, except for machines that were
  * never confirmed.
  */
 export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRequest): ApplyReply {
   const { operation, queue } = memory.state;
-  const waiting = queue.find(
-    (queued) =>
-      queued.operation.id === (wanted ?? (operation === undefined ? queue[0]?.operation.id : undefined)),
-  );
+  const waiting = queue.find((queued) => queued.operation.uid === wanted);
   if (waiting !== undefined) {
     change(memory, { queue: queue.filter((queued) => queued !== waiting) });
     endOperation(memory, 'cancelled', { ...waiting.operation, reason: `cancelled by ${by} before it began` });
@@ -218,7 +216,7 @@ export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRe
     memory.halt ??= { to: 'cancel', by, ...held };
     changeOperation(memory, { state: 'running' });
   }
-  return reply(memory, operation?.id ?? wanted ?? '');
+  return reply(memory, operation?.id ?? '');
 }
 
 export function refusePause(memory: Memory): string | undefined {
@@ -366,7 +364,7 @@ export function endOperation(memory: Memory, end: Operation['state'], operation:
   const isCurrent = current === undefined || current.id === operation.id;
   change(memory, {
     history: rememberedOf([ended, ...history]),
-    ...(isCurrent ? { operation: undefined, target: undefined, planned: undefined } : {}),
+    ...(isCurrent ? { operation: undefined, target: undefined, planned: undefined, retry: undefined } : {}),
   });
   noteOutcome(memory, ended);
 }

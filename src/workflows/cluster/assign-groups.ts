@@ -74,6 +74,7 @@ function instructGroup(
   const work: Work = {
     ...removalPolicy(memory.state),
     operation,
+    retry: memory.state.retry,
     kinds,
     placements: Object.fromEntries(
       Object.entries(plan.placements).filter(([name]) => kinds.some(({ group }) => group === name)),

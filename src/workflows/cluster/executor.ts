@@ -230,6 +230,7 @@ function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
   return {
     operation: work.operation,
     begun: work.begun,
+    retry: work.retry,
     position: positionOf(executor, chain),
     placements: work.placements[kind.group] ?? [],
     plugins: work.plugins,

@@ -67,6 +67,7 @@ function beginOperation(memory: Memory): void {
     stopped: stoppedBy(memory.state, operation.intent),
     target: next.spec,
     planned: undefined,
+    retry: undefined,
   });
   const replaced = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
   // Runs, failures and replacement marks belong to one operation.

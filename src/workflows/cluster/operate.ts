@@ -256,6 +256,7 @@ function adopt(
     work: {
       ...removalPolicy(memory.state),
       operation,
+      retry: memory.state.retry,
       kinds: inline,
       placements,
       positions: {},

@@ -194,7 +194,7 @@ function messagesOf(memory: Memory): readonly Message[] {
       apply: [(request) => acceptApply(memory, request), (request) => refuseApply(memory, request)],
       operate: [(request) => acceptOperate(memory, request), (request) => refuseOperate(memory, request)],
       delete: [(request) => acceptDelete(memory, request), (_request) => refuseDelete(memory)],
-      retry: [(_request) => acceptRetry(memory), (_request) => refuseRetry(memory)],
+      retry: [(_request) => acceptRetry(memory), (request) => refuseRetry(memory, request)],
       cancel: [(request) => acceptCancel(memory, request), (request) => refuseCancel(memory, request)],
       pause: [(request) => acceptPause(memory, request), (_request) => refusePause(memory)],
       resume: [(_request) => acceptResume(memory), (_request) => refuseResume(memory)],

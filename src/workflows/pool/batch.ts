@@ -1,5 +1,6 @@
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
+import { nextRun } from '../../model/node/run.js';
 import type { NodeState } from '../../model/node/state.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { machinePartOf } from '../../model/node/result-table.js';
@@ -13,6 +14,7 @@ import { maxBatchSize, batchName, type BatchAction, type BatchResult } from '../
 import { schedule } from '../schedule.js';
 import { lacksRoom } from '../../model/pool/room.js';
 import { readTaskFailure, type TaskFailure } from '../task-failure.js';
+import { runKey } from '../run-node.js';
 import { requestFor } from '../task-request.js';
 import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';
@@ -71,6 +73,7 @@ function prepare(
   const { pool } = memory;
   const { providerPool = '', label = '' } = pool.nodes[id] ?? {};
   const action = actions[kind];
+  const run = nextRun(undefined);
   changePoolNode(pool, id, ({ machine: { failure: _failure, ...machine }, ...node }) => {
     const begun =
       machine.facts.machine === undefined
@@ -81,7 +84,7 @@ function prepare(
       askedAt: node.askedAt ?? Date.now(),
       machine: {
         ...begun,
-        runs: { ...begun.runs, [`-/${action}`]: 1 },
+        runs: { ...begun.runs, [runKey({ action })]: run },
         current: { action, state: 'running', since: now },
       },
     };
@@ -91,7 +94,7 @@ function prepare(
   const { placement } = state;
   if (placement === undefined) throw new Error(`${id} has no placement`);
   // Before the step is recorded as begun: the request says whether an earlier CREATE was.
-  const request = requestFor(node, { action }, 1);
+  const request = requestFor(node, { action }, run);
   if (kind === 'build') node.change((machine) => recordBegun(machine, { action }));
   return {
     id,

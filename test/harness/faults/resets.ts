@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { temporal } from '@temporalio/proto';
 import type { Harness } from './harness.js';
 
 /** Ids of the events at which a workflow can be reset: each end of a workflow task. */
@@ -22,20 +23,30 @@ export async function resetPoints(
   return points;
 }
 
+export interface ResetOptions {
+  /** The group that is reset instead of its cluster. */
+  readonly group?: string;
+  /** Messages after the reset point are not delivered once more. */
+  readonly withoutMessages?: boolean;
+}
+
 /** Does what the Web UI's Reset does. */
 export async function reset(
   { client, namespace }: Pick<Harness, 'client' | 'namespace'>,
   name: string,
   event: number | Long | null | undefined,
+  { group, withoutMessages = false }: ResetOptions = {},
 ): Promise<void> {
-  const { temporal } = client;
-  const { runId } = await temporal.workflow.getHandle(`cluster/${name}`).describe();
-  await temporal.workflowService.resetWorkflowExecution({
+  const workflowId = group === undefined ? `cluster/${name}` : `cluster/${name}/group/${group}`;
+  const { runId } = await client.temporal.workflow.getHandle(workflowId).describe();
+  const { RESET_REAPPLY_TYPE_NONE: none } = temporal.api.enums.v1.ResetReapplyType;
+  await client.temporal.workflowService.resetWorkflowExecution({
     namespace,
-    workflowExecution: { workflowId: `cluster/${name}`, runId },
+    workflowExecution: { workflowId, runId },
     reason: 'test',
     requestId: randomUUID(),
     workflowTaskFinishEventId: event as Long,
+    ...(withoutMessages ? { resetReapplyType: none } : {}),
   });
 }
 

@@ -4,6 +4,9 @@ import { dayOf, isPart, type LogArchive, type StoredLog } from '../../../store/s
 export interface LogSource {
   readonly stored: StoredLog;
   readonly node: string;
+  /** Key of the operation. */
+  readonly key: string;
+  /** Number of the operation. */
   readonly operation: string;
   readonly incarnation: number;
   /** Absent for tasks about the machine. */
@@ -16,13 +19,14 @@ export interface LogSource {
 export interface LogFilter {
   readonly clusterUid: string;
   readonly node?: string | undefined;
+  /** The key of an operation, or its number alone. */
   readonly operation?: string | undefined;
   readonly service?: string | undefined;
   readonly action?: string | undefined;
 }
 
 const namePattern =
-  /^(?<operation>\d+(?=-)|[^.]+)[^.]*\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
+  /^(?<key>(?<operation>\d+(?=-)|[^.]+)[^.]*)\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
 
 /** The logs of a day that pass the filter. */
 export async function findLogs(
@@ -31,13 +35,12 @@ export async function findLogs(
   day: string,
 ): Promise<readonly LogSource[]> {
   if (node !== undefined && !isPart(node)) return [];
-  const file = operation === undefined ? undefined : `${operation}`;
-  const found = await archive.find({ clusterUid, day, nodeId: node, file });
+  const found = await archive.find({ clusterUid, day, nodeId: node, file: operation });
   return found
     .flatMap(sourceOf)
     .filter(
       (source) =>
-        (operation === undefined || source.operation === operation) &&
+        (operation === undefined || [source.operation, source.key].includes(operation)) &&
         (service === undefined || source.service === service) &&
         (action === undefined || source.action === action),
     );
@@ -73,11 +76,12 @@ function sourceOf(stored: StoredLog): readonly LogSource[] {
   const [, node = '', name = ''] = stored.log.split('/');
   const parts = namePattern.exec(name)?.groups;
   if (parts === undefined) return [];
-  const { operation = '', incarnation, service = '-', action = '', run } = parts;
+  const { key = '', operation = '', incarnation, service = '-', action = '', run } = parts;
   return [
     {
       stored,
       node,
+      key,
       operation,
       incarnation: Number(incarnation),
       action,
