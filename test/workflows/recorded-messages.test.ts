@@ -58,7 +58,13 @@ const types = (Object.keys(contracts) as WorkflowType[]).filter((type) => messag
 
 /** Updates that a workflow refuses in the state it has here, and why: no history shows them. */
 const notRecorded: { readonly [Type in WorkflowType]?: Readonly<Record<string, RegExp>> } = {
-  cluster: { retry: /holds no failed operation/, abandon: /has no node/, lease: /has no node/ },
+  cluster: {
+    retry: /holds no failed operation/,
+    // It names its operation.
+    cancel: /has no operation to cancel/,
+    abandon: /has no node/,
+    lease: /has no node/,
+  },
   pool: {
     request: /is not configured/,
     priority: /has no open request/,
