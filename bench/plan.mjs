@@ -6,7 +6,7 @@ import { taskCount, indexesOf } from '../dist/model/plan/plan.js';
 
 /**
  * @import { ClusterSpec } from '../dist/model/cluster/spec.js'
- * @import { Intent } from '../dist/model/plan/intent.js'
+ * @import { Intent } from '../dist/model/plan/intent/intent.js'
  * @import { CurrentCluster, NodeSummary } from '../dist/model/plan/plan-operation.js'
  */
 

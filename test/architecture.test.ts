@@ -343,6 +343,18 @@ describe('the linter', () => {
       'no-restricted-imports',
     ],
     [
+      'zod in a folder within a room of the model',
+      'model/plan/order/order.ts',
+      "import { z } from 'zod'; export const planted = z;",
+      'no-restricted-imports',
+    ],
+    [
+      'another layer in a folder within a room of the model',
+      'model/plan/order/order.ts',
+      "import { runOnce } from '../../../ssh/run.js'; export const planted = runOnce;",
+      'no-restricted-imports',
+    ],
+    [
       'a Node module in the model',
       'model/json.ts',
       "import { readFileSync } from 'node:fs'; export const planted = readFileSync;",

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import type { Intent } from '../model/plan/intent.js';
+import type { Intent } from '../model/plan/intent/intent.js';
 import { clusterMessages } from '../workflows/messages.js';
 import type { ApplyReply, ApplyRequest, OperateRequest } from '../model/cluster/contract.js';
 import type { ClusterStart } from '../model/cluster/messages.js';

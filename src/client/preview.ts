@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import type { Intent } from '../model/plan/intent.js';
+import type { Intent } from '../model/plan/intent/intent.js';
 import type { PackedPlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, workflowQueue, planWorkflowType } from '../model/names.js';
 import { packCurrent, unpackCurrent, unpackPlan, type PackedPlan } from '../model/plan/packed.js';

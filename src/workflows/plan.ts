@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { PackedPlanRequest } from '../model/cluster/messages.js';
 import { placementChecks, type PlacementProblem } from '../model/cluster/placement-check.js';
-import { markForReplacement } from '../model/plan/current.js';
+import { markForReplacement } from '../model/plan/facts/current.js';
 import { packCurrent, unpackCurrent, unpackPlan, type PackedPlan } from '../model/plan/packed.js';
 import { schedule } from './schedule.js';
 

@@ -9,7 +9,7 @@ import type { TaskRequest } from '../model/node/task-request.js';
 import { taskId } from '../model/names.js';
 import { usedConfig } from '../model/cluster/used-config.js';
 import type { RemovalPolicy, Step } from '../model/plan/plan.js';
-import { isDiscard } from '../model/plan/removals.js';
+import { isDiscard } from '../model/plan/machines/removals.js';
 
 /** What the activity of a step is given. */
 export function requestFor(owner: CarriedNode, step: Step, { number: run, retry }: TaskRun): TaskRequest {

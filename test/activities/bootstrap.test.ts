@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { planCluster } from '../../src/activities/cluster/plan.js';
 import { defaultLimits } from '../../src/model/cluster/limits.js';
-import type { PlannedFacts } from '../../src/model/plan/current.js';
+import type { PlannedFacts } from '../../src/model/plan/facts/current.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 
 let registry: Registry;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { servePlan } from '../../src/activities/cluster/plan.js';
 import { jsonBytes, maxPlanBytes, maxSpecBytes, mostSent } from '../../src/model/carried.js';
 import { defaultLimits } from '../../src/model/cluster/limits.js';
-import type { Intent } from '../../src/model/plan/intent.js';
-import { emptyCluster } from '../../src/model/plan/current.js';
+import type { Intent } from '../../src/model/plan/intent/intent.js';
+import { emptyCluster } from '../../src/model/plan/facts/current.js';
 import { packCurrent, packPlan, unpackPlan, type PackedPlan } from '../../src/model/plan/packed.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 

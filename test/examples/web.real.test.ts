@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Intent } from '../../src/model/plan/intent.js';
+import type { Intent } from '../../src/model/plan/intent/intent.js';
 import { copyExample, type Example } from '../harness/examples/example.js';
 import { startLoad } from '../harness/examples/load.js';
 import { startStack, type Stack } from '../harness/stack.js';

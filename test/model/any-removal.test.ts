@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import type { Intent } from '../../src/model/plan/intent.js';
+import type { Intent } from '../../src/model/plan/intent/intent.js';
 import { PlanError } from '../../src/model/plan/plan-operation.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
 import { anyPicks, anySpec, names } from '../harness/model/any-spec.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkIntent, checkWidth } from '../../src/model/plan/check-intent.js';
+import { checkIntent, checkWidth } from '../../src/model/plan/intent/check-intent.js';
 
 describe('an intent of unknown origin', () => {
   it.each([

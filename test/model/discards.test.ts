@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeFacts } from '../../src/model/node/state.js';
-import { isDiscard } from '../../src/model/plan/removals.js';
+import { isDiscard } from '../../src/model/plan/machines/removals.js';
 
 const listed = { mayRemove: { operation: '2', machine: true, services: [] } } as const;
 

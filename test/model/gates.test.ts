@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withDependents, withNeeds } from '../../src/model/plan/dependencies.js';
+import { withDependents, withNeeds } from '../../src/model/plan/order/dependencies.js';
 import { outlinesOf } from '../../src/model/plan/desired.js';
 import { PlanError } from '../../src/model/plan/plan-operation.js';
 import type { ServiceSpec } from '../../src/model/cluster/spec.js';

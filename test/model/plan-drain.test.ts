@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Intent } from '../../src/model/plan/intent.js';
+import type { Intent } from '../../src/model/plan/intent/intent.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
 import type { ClusterSpec, ServiceSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster, type Done } from '../harness/model/cluster.js';

@@ -6,14 +6,14 @@ import {
   type CurrentCluster,
   type NodeSummary,
 } from '../../src/model/plan/plan-operation.js';
-import { bootstrapDigest } from '../../src/model/plan/bootstrap.js';
+import { bootstrapDigest } from '../../src/model/plan/facts/digest.js';
 import { automators } from '../harness/model/specs.js';
 import type { Action } from '../../src/model/action.js';
 import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan } from '../../src/model/plan/plan.js';
 import type { PlannedPlacement } from '../../src/model/node/placement.js';
 import { stableJson } from '../../src/model/node/payload.js';
 import type { Json } from '../../src/model/json.js';
-import type { PlannedFacts } from '../../src/model/plan/current.js';
+import type { PlannedFacts } from '../../src/model/plan/facts/current.js';
 import { type ClusterSpec, type GroupSpec, type ServiceSpec } from '../../src/model/cluster/spec.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });

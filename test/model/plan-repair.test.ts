@@ -1,6 +1,6 @@
 import { defaultRepair } from '../../src/model/cluster/default-repair.js';
 import { describe, expect, it } from 'vitest';
-import type { Intent } from '../../src/model/plan/intent.js';
+import type { Intent } from '../../src/model/plan/intent/intent.js';
 import type { NodeFacts } from '../../src/model/node/state.js';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import type { RepairSpec } from '../../src/model/cluster/spec.js';

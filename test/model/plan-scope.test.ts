@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
-import type { ApplyIntent } from '../../src/model/plan/intent.js';
+import type { ApplyIntent } from '../../src/model/plan/intent/intent.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster } from '../harness/model/cluster.js';
 import { changed, group, needing, only, service, spec, toRun } from '../harness/model/specs.js';

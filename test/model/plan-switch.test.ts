@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Intent } from '../../src/model/plan/intent.js';
+import type { Intent } from '../../src/model/plan/intent/intent.js';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import { PlanError } from '../../src/model/plan/plan-operation.js';
 import { TestCluster } from '../harness/model/cluster.js';

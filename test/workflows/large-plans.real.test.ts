@@ -2,7 +2,7 @@ import type { WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { jsonBytes, maxPlanBytes, mostSent } from '../../src/model/carried.js';
 import { planWorkflowType, workflowQueue } from '../../src/model/names.js';
-import { emptyCluster } from '../../src/model/plan/current.js';
+import { emptyCluster } from '../../src/model/plan/facts/current.js';
 import { packCurrent } from '../../src/model/plan/packed.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';

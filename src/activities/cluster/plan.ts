@@ -5,7 +5,7 @@ import type { Labels } from '../../model/cluster/labels.js';
 import { jsonBytes, maxPlanBytes, mostSent } from '../../model/carried.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PackedPlanRequest, PlanRequest } from '../../model/cluster/messages.js';
-import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/bootstrap.js';
+import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/facts/digest.js';
 import {
   isRejection,
   planOperation,

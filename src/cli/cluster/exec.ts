@@ -1,4 +1,4 @@
-import type { ExecIntent } from '../../model/plan/intent.js';
+import type { ExecIntent } from '../../model/plan/intent/intent.js';
 import { parseDuration } from '../../model/duration.js';
 import { quoteWords } from '../../ssh/quote.js';
 import { cleanLine, cleanText } from '../clean-text.js';

@@ -1,6 +1,6 @@
 import { bounds, partBytes } from '../bounds.js';
 import { jsonBytes, maxSpecBytes, mostSent } from '../carried.js';
-import type { NodeRow, RowFacts } from '../plan/current.js';
+import type { NodeRow, RowFacts } from '../plan/facts/current.js';
 import { newValueTable } from '../shared-values.js';
 import type { NodeGroup } from './group.js';
 import type { ClusterState, QueuedOperation } from './state.js';

@@ -1,7 +1,7 @@
 import { asked, carried, peersRequest, spec, who, workflowId } from '../argument-shapes.js';
 import { replies, row, type Contract, type RequestOf } from '../contract.js';
 import type { PeersPage } from '../node/peers.js';
-import type { OperateIntent } from '../plan/intent.js';
+import type { OperateIntent } from '../plan/intent/intent.js';
 import type { PackedCurrent } from '../plan/packed.js';
 import { disownRow, nodeRow, ownersRow, payloadRow, usedResourcesRow } from '../shared-messages.js';
 import type { ClusterStatus, NodeStatus } from '../../schema/output/status.js';

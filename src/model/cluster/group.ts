@@ -11,7 +11,7 @@ import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '
 import type { PeersState } from '../node/peers.js';
 import type { Limits } from './limits.js';
 import type { ServiceSpec } from './spec.js';
-import type { NodeRow } from '../plan/current.js';
+import type { NodeRow } from '../plan/facts/current.js';
 import type { Removal } from '../plan/plan.js';
 import {
   packNodes,

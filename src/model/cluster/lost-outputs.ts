@@ -1,5 +1,5 @@
-import type { CurrentCluster } from '../plan/current.js';
-import type { Intent } from '../plan/intent.js';
+import type { CurrentCluster } from '../plan/facts/current.js';
+import type { Intent } from '../plan/intent/intent.js';
 import type { ClusterSpec } from './spec.js';
 
 /** Warnings of outputs that other clusters use and that an operation takes away. */

@@ -1,4 +1,4 @@
-import type { Intent } from '../plan/intent.js';
+import type { Intent } from '../plan/intent/intent.js';
 import type { PackedCurrent } from '../plan/packed.js';
 import type { CurrentCluster } from '../plan/plan-operation.js';
 

@@ -1,6 +1,6 @@
 import type { FailureRecord } from '../node/failure.js';
 import { operationKey } from '../names.js';
-import type { Intent } from '../plan/intent.js';
+import type { Intent } from '../plan/intent/intent.js';
 
 /** What a user asks of a cluster. */
 export const operationKinds = [

@@ -1,13 +1,13 @@
 import { serviceActionKeys, type Action } from '../action.js';
-import { digestsOf, type ServiceDigests } from './chain.js';
-import type { NodeSummary, PlanningInput } from './current.js';
-import { withDependents, type Outlines, type ServiceOutline } from './dependencies.js';
-import { missingNodes, replacementOf, splitByCount } from './machines.js';
+import { digestsOf, type ServiceDigests } from './work/service-work.js';
+import type { NodeSummary, PlanningInput } from './facts/current.js';
+import { withDependents, type Outlines, type ServiceOutline } from './order/dependencies.js';
+import { missingNodes, replacementOf, splitByCount } from './machines/machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
-import { servicesAfter, isTouched } from './scope.js';
-import { rollingOf, type Rolling } from './rolling.js';
-import { downOrder, rollingOrder, upOrder, type Order } from './order.js';
+import { servicesAfter, isTouched } from './intent/scope.js';
+import { rollingOf, type Rolling } from './rolling/rolling.js';
+import { downOrder, rollingOrder, upOrder, type Order } from './order/order.js';
 import type { ServiceSpec } from '../cluster/spec.js';
 
 /** What the whole cluster should be, worked out once for all kinds. */

@@ -1,5 +1,5 @@
 import { newValueTable, shareValues, spreadValues, type SharedRows } from '../shared-values.js';
-import type { CurrentCluster, NodeSummary } from './current.js';
+import type { CurrentCluster, NodeSummary } from './facts/current.js';
 import type { Kind, ServedPlan, Step } from './plan.js';
 
 /*

@@ -1,21 +1,21 @@
-import type { PlanningInput } from './current.js';
+import type { PlanningInput } from './facts/current.js';
 import { allOutlines, desiredServices, type Desired } from './desired.js';
-import { mergeKinds, type DraftKind } from './draft.js';
-import { dependentsOf } from './dependents.js';
-import { stageDrains } from './drain.js';
-import { linkGates, withoutGates } from './gates.js';
-import { replacementOf } from './machines.js';
+import { mergeKinds, type DraftKind } from './work/draft.js';
+import { dependentsOf } from './rolling/dependents.js';
+import { stageDrains } from './rolling/drain.js';
+import { linkGates, withoutGates } from './order/gates.js';
+import { replacementOf } from './machines/machines.js';
 import { nodeId } from '../names.js';
 import { countOf, indexesOf, type Kind, type Plan } from './plan.js';
 import { PlanError } from './plan-error.js';
-import { checkRemovals } from './removals.js';
-import { rollingOf, type Rolling } from './rolling.js';
-import { draftReplace, draftSpec } from './plan-spec.js';
-import { draftExec, draftServices } from './plan-switch.js';
-import { limitToScope } from './scope.js';
-import { checkNodes } from './selection.js';
+import { checkRemovals } from './machines/removals.js';
+import { rollingOf, type Rolling } from './rolling/rolling.js';
+import { draftReplace, draftSpec } from './work/draft-spec.js';
+import { draftExec, draftServices } from './work/draft-services.js';
+import { limitToScope } from './intent/scope.js';
+import { checkNodes } from './intent/selection.js';
 
-export { emptyCluster, type CurrentCluster, type NodeSummary, type PlanningInput } from './current.js';
+export { emptyCluster, type CurrentCluster, type NodeSummary, type PlanningInput } from './facts/current.js';
 export { outlinesOf } from './desired.js';
 export { isRejection, PlanError, PlanRefused } from './plan-error.js';
 

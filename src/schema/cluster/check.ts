@@ -1,4 +1,4 @@
-import { directDependencies, type NeedKind, type Outlines } from '../../model/plan/dependencies.js';
+import { directDependencies, type NeedKind, type Outlines } from '../../model/plan/order/dependencies.js';
 import { outlinesOf } from '../../model/plan/plan-operation.js';
 import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../model/cluster/spec.js';
 import { importsOf } from '../../model/cluster/variables.js';

@@ -4,7 +4,7 @@ import { operationCauses, operationKinds, type Operation } from '../../model/clu
 import type { DeepReadonly } from '../../model/json.js';
 import { machineActions } from '../../model/machine/actions.js';
 import type { FailureRecord } from '../../model/node/failure.js';
-import type { Intent } from '../../model/plan/intent.js';
+import type { Intent } from '../../model/plan/intent/intent.js';
 import { count, exactly, moment, opaque, texts } from './exact.js';
 
 const failureMembers = {

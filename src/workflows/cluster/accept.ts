@@ -1,6 +1,6 @@
 import { ApplicationFailure, uuid4 } from '@temporalio/workflow';
-import { checkIntent, checkWidth } from '../../model/plan/check-intent.js';
-import type { Intent } from '../../model/plan/intent.js';
+import { checkIntent, checkWidth } from '../../model/plan/intent/check-intent.js';
+import type { Intent } from '../../model/plan/intent/intent.js';
 import type {
   AbandonRequest,
   ApplyReply,

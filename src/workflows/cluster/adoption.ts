@@ -5,7 +5,7 @@ import type { ServedPlan } from '../../model/plan/plan.js';
 import { isMember } from '../../model/cluster/group.js';
 import type { Account, Traces } from '../../model/cluster/state.js';
 import type { PlannedPlacement } from '../../model/node/placement.js';
-import { listNames } from '../../model/plan/selection.js';
+import { listNames } from '../../model/plan/intent/selection.js';
 import type { Memory } from './memory.js';
 import { endGroupOfEarlier } from './groups.js';
 import { schedule } from '../schedule.js';

@@ -3,7 +3,7 @@ import type { FailureRecord } from '../../model/node/failure.js';
 import type { CurrentTask, NodeState } from '../../model/node/state.js';
 import type { Step } from '../../model/plan/plan.js';
 import { lacksRoom } from '../../model/node/room.js';
-import { refuseRemoval } from '../../model/plan/removals.js';
+import { refuseRemoval } from '../../model/plan/machines/removals.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
 import { change, noteChange, now } from '../entity.js';

@@ -12,7 +12,7 @@ import {
 import { firstWithin } from '../../model/carried.js';
 import { mostOutputBytes, outputNodes } from '../../model/cluster/output-nodes.js';
 import type { NodeState } from '../../model/node/state.js';
-import { rowsOf } from '../../model/plan/summarise.js';
+import { rowsOf } from '../../model/plan/facts/summarise.js';
 import type { Work } from '../../model/cluster/work.js';
 import { change, type EntityMemory } from '../entity.js';
 import { startRun, type Executor, type Run } from './executor.js';

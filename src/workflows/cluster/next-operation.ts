@@ -1,6 +1,6 @@
 import { allHandlersFinished, ApplicationFailure } from '@temporalio/workflow';
-import { withDependents, withNeeds } from '../../model/plan/dependencies.js';
-import type { Intent } from '../../model/plan/intent.js';
+import { withDependents, withNeeds } from '../../model/plan/order/dependencies.js';
+import type { Intent } from '../../model/plan/intent/intent.js';
 import type { Json } from '../../model/json.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import { outlinesOf } from '../../model/plan/plan-operation.js';

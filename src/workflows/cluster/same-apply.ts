@@ -2,7 +2,7 @@ import type { ApplyRequest } from '../../model/cluster/contract.js';
 import type { QueuedOperation } from '../../model/cluster/state.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
-import type { Intent } from '../../model/plan/intent.js';
+import type { Intent } from '../../model/plan/intent/intent.js';
 import type { Memory } from './memory.js';
 
 /**

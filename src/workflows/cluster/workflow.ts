@@ -12,7 +12,7 @@ import { detailsOf, statusOf } from '../../model/cluster/report.js';
 import { specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { defaultLimits } from '../../model/cluster/limits.js';
 import { packCurrent } from '../../model/plan/packed.js';
-import { summarise } from '../../model/plan/summarise.js';
+import { summarise } from '../../model/plan/facts/summarise.js';
 import { importsOf } from '../../model/cluster/variables.js';
 import {
   packCluster,

@@ -1,5 +1,5 @@
 import type { RecipeSource } from '../../model/image/spec.js';
-import { emptyCluster } from '../../model/plan/current.js';
+import { emptyCluster } from '../../model/plan/facts/current.js';
 import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import { schedule } from '../schedule.js';

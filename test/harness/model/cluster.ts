@@ -1,4 +1,4 @@
-import type { Intent } from '../../../src/model/plan/intent.js';
+import type { Intent } from '../../../src/model/plan/intent/intent.js';
 import type { Operation } from '../../../src/model/cluster/operation.js';
 import { hostname, nodeId, operationKey } from '../../../src/model/names.js';
 import type { NodeState } from '../../../src/model/node/state.js';
@@ -15,11 +15,11 @@ import {
 import { newGroup } from '../../../src/model/cluster/group.js';
 import { removalPolicy } from '../../../src/model/cluster/repair.js';
 import type { PlannedPlacement } from '../../../src/model/node/placement.js';
-import { refuseRemoval, removalsOf } from '../../../src/model/plan/removals.js';
+import { refuseRemoval, removalsOf } from '../../../src/model/plan/machines/removals.js';
 import type { ClusterSpec, GroupSpec } from '../../../src/model/cluster/spec.js';
 import { aimOf, servicesOf, type ClusterState } from '../../../src/model/cluster/state.js';
-import { rowsOf, summarise, type Summarised } from '../../../src/model/plan/summarise.js';
-import { bootstrapDigest } from '../../../src/model/plan/bootstrap.js';
+import { rowsOf, summarise, type Summarised } from '../../../src/model/plan/facts/summarise.js';
+import { bootstrapDigest } from '../../../src/model/plan/facts/digest.js';
 import { automators, digest, placementOf } from './specs.js';
 
 export interface TestState extends Summarised, Pick<ClusterState, 'nodes' | 'groups' | 'target' | 'planned'> {

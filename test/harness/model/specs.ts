@@ -2,7 +2,7 @@ import { defaultRepair } from '../../../src/model/cluster/default-repair.js';
 import { type ClusterSpec, type GroupSpec, type ServiceSpec } from '../../../src/model/cluster/spec.js';
 import type { Json } from '../../../src/model/json.js';
 import { stableJson } from '../../../src/model/node/payload.js';
-import type { PreparingAutomator } from '../../../src/model/plan/bootstrap.js';
+import type { PreparingAutomator } from '../../../src/model/plan/facts/digest.js';
 import type { PlannedPlacement } from '../../../src/model/node/placement.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });

@@ -1,5 +1,5 @@
 import type { Drift } from '../../../model/node/drift.js';
-import type { CurrentCluster } from '../../../model/plan/current.js';
+import type { CurrentCluster } from '../../../model/plan/facts/current.js';
 import { indexesOf, type Plan, type Range, rangesOf } from '../../../model/plan/plan.js';
 import { busyKinds, describeNodes } from './plan-text.js';
 

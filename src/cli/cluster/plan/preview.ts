@@ -1,6 +1,6 @@
 import type { PlanPreview } from '../../../client/preview.js';
 import { describeIntent } from '../../../model/cluster/operation.js';
-import type { ApplyIntent, Intent } from '../../../model/plan/intent.js';
+import type { ApplyIntent, Intent } from '../../../model/plan/intent/intent.js';
 import { isRejection } from '../../../model/plan/plan-error.js';
 import type { ClusterSpec } from '../../../model/cluster/spec.js';
 import type { ScopeOptions } from '../../configuration.js';

@@ -1,12 +1,12 @@
-import { lockedText } from '../cluster/locked.js';
-import { replacedDrifts } from '../cluster/repair.js';
-import { nodeId } from '../names.js';
-import type { NodeState } from '../node/state.js';
-import type { PlannedFacts, PlanningInput } from './current.js';
-import { indexesOf, type Kind, type Plan, type Removal, type RemovalPolicy, type Step } from './plan.js';
+import { lockedText } from '../../cluster/locked.js';
+import { replacedDrifts } from '../../cluster/repair.js';
+import { nodeId } from '../../names.js';
+import type { NodeState } from '../../node/state.js';
+import type { PlannedFacts, PlanningInput } from '../facts/current.js';
+import { indexesOf, type Kind, type Plan, type Removal, type RemovalPolicy, type Step } from '../plan.js';
 import { isLocked } from './machines.js';
-import { PlanError, PlanRefused } from './plan-error.js';
-import { listNames } from './selection.js';
+import { PlanError, PlanRefused } from '../plan-error.js';
+import { listNames } from '../intent/selection.js';
 
 /*
  * Nothing is removed that was not named. The first plan of an operation names what it removes, and each node keeps

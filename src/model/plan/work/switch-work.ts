@@ -1,7 +1,7 @@
-import type { ServiceAction } from '../action.js';
-import { isReloaded, mayRun } from './chain.js';
-import type { PlannedServiceFacts, Repeatable } from './current.js';
-import type { ServiceOutline } from './dependencies.js';
+import type { ServiceAction } from '../../action.js';
+import { isReloaded, mayRun } from './service-work.js';
+import type { PlannedServiceFacts, Repeatable } from '../facts/current.js';
+import type { ServiceOutline } from '../order/dependencies.js';
 
 /**
  * What start, stop, restart and reconfigure have left to do for a service on a node. Each ends with nothing

@@ -1,12 +1,18 @@
 import { buildUp, removeServices, serviceSteps, tearDown, workBeside } from './build.js';
-import type { NodeSummary, PlanningInput } from './current.js';
-import type { Desired } from './desired.js';
+import type { NodeSummary, PlanningInput } from '../facts/current.js';
+import type { Desired } from '../desired.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
-import { probeAgain, missingNodes, replacementOf, splitByCount, type Replacement } from './machines.js';
-import { nodeId } from '../names.js';
-import { indexesOf } from './plan.js';
-import { PlanError } from './plan-error.js';
-import { isTouched, servicesAfter } from './scope.js';
+import {
+  probeAgain,
+  missingNodes,
+  replacementOf,
+  splitByCount,
+  type Replacement,
+} from '../machines/machines.js';
+import { nodeId } from '../../names.js';
+import { indexesOf } from '../plan.js';
+import { PlanError } from '../plan-error.js';
+import { isTouched, servicesAfter } from '../intent/scope.js';
 
 /** Excludes failed nodes if the cluster file allows the operation to continue without them. */
 function isIncluded({ facts }: NodeSummary): boolean {

@@ -7,12 +7,12 @@ import {
   workToRun,
   type Circumstances,
   type ServiceWork,
-} from './chain.js';
-import type { NodeSummary, PlannedFacts, PlanningInput } from './current.js';
-import type { Desired } from './desired.js';
+} from './service-work.js';
+import type { NodeSummary, PlannedFacts, PlanningInput } from '../facts/current.js';
+import type { Desired } from '../desired.js';
 import type { DraftStep } from './draft.js';
-import { isLost } from './machines.js';
-import { isInScope, servicesAfter } from './scope.js';
+import { isLost } from '../machines/machines.js';
+import { isInScope, servicesAfter } from '../intent/scope.js';
 import { workToRestart } from './switch-work.js';
 
 /** Brings nodes with these facts to what the spec wants: machine, what prepares it, services. */

@@ -1,9 +1,9 @@
-import type { Action, ServiceAction } from '../action.js';
-import { peerScope, readsPeers } from './chain.js';
-import type { Desired } from './desired.js';
-import type { DraftKind, DraftStep, PlanPhase } from './draft.js';
+import type { Action, ServiceAction } from '../../action.js';
+import { peerScope, readsPeers } from '../work/service-work.js';
+import type { Desired } from '../desired.js';
+import type { DraftKind, DraftStep, PlanPhase } from '../work/draft.js';
 import { idOf } from './order.js';
-import { countOf, type Kind, type Step } from './plan.js';
+import { countOf, type Kind, type Step } from '../plan.js';
 
 /** What chains wait for on other nodes. */
 interface Linked {

@@ -1,13 +1,13 @@
 import { serviceSteps } from './build.js';
-import type { ServiceWork } from './chain.js';
-import type { NodeSummary, PlannedFacts, PlannedServiceFacts, PlanningInput } from './current.js';
-import { directDependencies, withDependents, withNeeds, type ServiceOutline } from './dependencies.js';
-import type { Desired } from './desired.js';
-import { undrain } from './drain.js';
+import type { ServiceWork } from './service-work.js';
+import type { NodeSummary, PlannedFacts, PlannedServiceFacts, PlanningInput } from '../facts/current.js';
+import { directDependencies, withDependents, withNeeds, type ServiceOutline } from '../order/dependencies.js';
+import type { Desired } from '../desired.js';
+import { undrain } from '../rolling/drain.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
-import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from './intent.js';
-import { afterReboot, cameUpAgain } from './machines.js';
-import { checkNodes, isUsable, meantServices, selectNodes, servicesOn } from './selection.js';
+import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from '../intent/intent.js';
+import { afterReboot, cameUpAgain } from '../machines/machines.js';
+import { checkNodes, isUsable, meantServices, selectNodes, servicesOn } from '../intent/selection.js';
 import {
   workToReconfigure,
   workToReconfigureAndRestart,

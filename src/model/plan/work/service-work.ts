@@ -1,9 +1,9 @@
-import type { Json, JsonObject } from '../json.js';
-import { serviceActionKeys, type ServiceAction } from '../action.js';
-import type { ServiceSpec } from '../cluster/spec.js';
-import { usedConfig } from '../cluster/used-config.js';
-import type { PlannedServiceFacts } from './current.js';
-import { dependencyClosure, type Outlines, type ServiceOutline } from './dependencies.js';
+import type { Json, JsonObject } from '../../json.js';
+import { serviceActionKeys, type ServiceAction } from '../../action.js';
+import type { ServiceSpec } from '../../cluster/spec.js';
+import { usedConfig } from '../../cluster/used-config.js';
+import type { PlannedServiceFacts } from '../facts/current.js';
+import { dependencyClosure, type Outlines, type ServiceOutline } from '../order/dependencies.js';
 
 /**
  * Digests of what a service's actions should be, by action. CONFIGURE's covers the cluster's configuration

@@ -1,11 +1,11 @@
-import { mayRun } from './chain.js';
-import type { NodeSummary, PlannedServiceFacts, PlanningInput } from './current.js';
-import { requiredServices, withDependents, type ServiceOutline } from './dependencies.js';
-import type { Desired, Following } from './desired.js';
-import type { DraftKind } from './draft.js';
-import { nodeId } from '../names.js';
-import { indexesOf } from './plan.js';
-import { meantServices, servicesOn } from './selection.js';
+import { mayRun } from '../work/service-work.js';
+import type { NodeSummary, PlannedServiceFacts, PlanningInput } from '../facts/current.js';
+import { requiredServices, withDependents, type ServiceOutline } from '../order/dependencies.js';
+import type { Desired, Following } from '../desired.js';
+import type { DraftKind } from '../work/draft.js';
+import { nodeId } from '../../names.js';
+import { indexesOf } from '../plan.js';
+import { meantServices, servicesOn } from '../intent/selection.js';
 
 /** What an operation does about services that need one it stops. */
 export interface Dependents {

@@ -1,6 +1,6 @@
-import type { ServiceAction } from '../action.js';
+import type { ServiceAction } from '../../action.js';
 import { dependenciesWith, directDependencies, type NeedKind, type Outlines } from './dependencies.js';
-import { PlanError } from './plan-error.js';
+import { PlanError } from '../plan-error.js';
 
 /** One action of one service, on whichever nodes carry it. */
 export interface Point {

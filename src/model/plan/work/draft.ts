@@ -1,5 +1,5 @@
-import type { Action } from '../action.js';
-import { indexesOf, rangesOf, type Purpose, type Range, type Step } from './plan.js';
+import type { Action } from '../../action.js';
+import { indexesOf, rangesOf, type Purpose, type Range, type Step } from '../plan.js';
 
 /**
  * `up`: what makes the spec true; `first`: the same in a rolling plan, where the service does not run;

@@ -1,9 +1,9 @@
-import type { Action } from '../action.js';
-import { nodeId } from '../names.js';
-import type { NodeSummary, PlanningInput, Scope } from './current.js';
-import { directRequirements, type Outlines, type ServiceOutline } from './dependencies.js';
-import { indexesOf, rangesOf } from './plan.js';
-import { PlanError } from './plan-error.js';
+import type { Action } from '../../action.js';
+import { nodeId } from '../../names.js';
+import type { NodeSummary, PlanningInput, Scope } from '../facts/current.js';
+import { directRequirements, type Outlines, type ServiceOutline } from '../order/dependencies.js';
+import { indexesOf, rangesOf } from '../plan.js';
+import { PlanError } from '../plan-error.js';
 import { listNames } from './selection.js';
 
 /** One node, or several with equal facts; only their group, first id and facts matter here. */

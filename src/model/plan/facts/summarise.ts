@@ -8,16 +8,16 @@ import type {
   PlannedServiceFacts,
   Repeatable,
 } from './current.js';
-import { peerScope } from './chain.js';
-import { outlinesOf } from './desired.js';
-import type { Outlines } from './dependencies.js';
-import type { Json } from '../json.js';
-import { operationKey } from '../names.js';
-import type { MayRemove, NodeState } from '../node/state.js';
-import { stableJson } from '../node/payload.js';
-import { peersChangedAt } from '../node/peers.js';
-import { indexesOf, rangesOf, type Range } from './plan.js';
-import { servicesOf, type ClusterState } from '../cluster/state.js';
+import { peerScope } from '../work/service-work.js';
+import { outlinesOf } from '../desired.js';
+import type { Outlines } from '../order/dependencies.js';
+import type { Json } from '../../json.js';
+import { operationKey } from '../../names.js';
+import type { MayRemove, NodeState } from '../../node/state.js';
+import { stableJson } from '../../node/payload.js';
+import { peersChangedAt } from '../../node/peers.js';
+import { indexesOf, rangesOf, type Range } from '../plan.js';
+import { servicesOf, type ClusterState } from '../../cluster/state.js';
 
 /** What only the whole cluster knows of its nodes. */
 export type Summarised = Pick<

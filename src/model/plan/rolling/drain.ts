@@ -1,13 +1,13 @@
-import type { Action } from '../action.js';
-import { isReloaded, readsPeers } from './chain.js';
-import type { PlannedFacts, PlanningInput } from './current.js';
-import { withDependents } from './dependencies.js';
-import type { Desired } from './desired.js';
-import { draft, mergeKinds, type DraftKind, type DraftStep } from './draft.js';
-import { nodeId } from '../names.js';
-import { indexesOf } from './plan.js';
-import { servicesAfter } from './scope.js';
-import { isUsable } from './selection.js';
+import type { Action } from '../../action.js';
+import { isReloaded, readsPeers } from '../work/service-work.js';
+import type { PlannedFacts, PlanningInput } from '../facts/current.js';
+import { withDependents } from '../order/dependencies.js';
+import type { Desired } from '../desired.js';
+import { draft, mergeKinds, type DraftKind, type DraftStep } from '../work/draft.js';
+import { nodeId } from '../../names.js';
+import { indexesOf } from '../plan.js';
+import { servicesAfter } from '../intent/scope.js';
+import { isUsable } from '../intent/selection.js';
 
 /*
  * A service that others route traffic to is rolled plan by plan: first all that disturbs neither it nor what

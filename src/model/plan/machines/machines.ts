@@ -1,10 +1,10 @@
-import type { PlannedFacts, PlanningInput, NodeSummary } from './current.js';
-import type { Drift } from '../node/drift.js';
-import { nodeId } from '../names.js';
-import { indexesOf, rangesOf } from './plan.js';
-import { isTouched, isWholeNode, splitRow } from './scope.js';
-import { defaultRepair } from '../cluster/default-repair.js';
-import type { RepairSpec } from '../cluster/spec.js';
+import type { PlannedFacts, PlanningInput, NodeSummary } from '../facts/current.js';
+import type { Drift } from '../../node/drift.js';
+import { nodeId } from '../../names.js';
+import { indexesOf, rangesOf } from '../plan.js';
+import { isTouched, isWholeNode, splitRow } from '../intent/scope.js';
+import { defaultRepair } from '../../cluster/default-repair.js';
+import type { RepairSpec } from '../../cluster/spec.js';
 
 /** Why a node gets another machine, and whether the one that it has can still carry out a script. */
 export interface Replacement {

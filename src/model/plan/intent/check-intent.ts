@@ -1,5 +1,5 @@
-import { isJsonObject, type Json } from '../json.js';
-import { operationKinds } from '../cluster/operation.js';
+import { isJsonObject, type Json } from '../../json.js';
+import { operationKinds } from '../../cluster/operation.js';
 
 const maxNames = 10_000;
 const maxCommand = 64 * 1024;

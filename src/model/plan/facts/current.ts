@@ -1,12 +1,12 @@
-import type { Outlines } from './dependencies.js';
-import type { Intent } from './intent.js';
-import type { Json } from '../json.js';
-import type { MayRemove, NodeFacts, ServiceFacts } from '../node/state.js';
-import { nodeId } from '../names.js';
-import { indexesOf, rangesOf, type Range } from './plan.js';
-import type { PlannedPlacement } from '../node/placement.js';
-import type { ClusterSpec } from '../cluster/spec.js';
-import type { TaskVariables } from '../cluster/variables.js';
+import type { Outlines } from '../order/dependencies.js';
+import type { Intent } from '../intent/intent.js';
+import type { Json } from '../../json.js';
+import type { MayRemove, NodeFacts, ServiceFacts } from '../../node/state.js';
+import { nodeId } from '../../names.js';
+import { indexesOf, rangesOf, type Range } from '../plan.js';
+import type { PlannedPlacement } from '../../node/placement.js';
+import type { ClusterSpec } from '../../cluster/spec.js';
+import type { TaskVariables } from '../../cluster/variables.js';
 
 /** The actions that an operation may do once more although nothing changed. */
 export type Repeatable = keyof NonNullable<ServiceFacts['doneIn']>;

@@ -1,5 +1,5 @@
-import { milliseconds } from '../milliseconds.js';
-import type { PlanningInput } from './current.js';
+import { milliseconds } from '../../milliseconds.js';
+import type { PlanningInput } from '../facts/current.js';
 
 /** How an operation goes through the nodes of each service. */
 export interface Rolling {

@@ -1,9 +1,9 @@
-import type { NodeSummary, PlanningInput } from './current.js';
-import type { Outlines } from './dependencies.js';
-import { nodeId } from '../names.js';
-import { indexesOf } from './plan.js';
-import { PlanError } from './plan-error.js';
-import type { ServiceAction } from '../action.js';
+import type { NodeSummary, PlanningInput } from '../facts/current.js';
+import type { Outlines } from '../order/dependencies.js';
+import { nodeId } from '../../names.js';
+import { indexesOf } from '../plan.js';
+import { PlanError } from '../plan-error.js';
+import type { ServiceAction } from '../../action.js';
 
 /** Names in a message, so many at most. */
 const named = 10;

@@ -1,5 +1,5 @@
-import type { Json } from '../json.js';
-import type { ClusterSpec } from '../cluster/spec.js';
+import type { Json } from '../../json.js';
+import type { ClusterSpec } from '../../cluster/spec.js';
 
 /** An automator as BOOTSTRAP sees it. */
 export interface PreparingAutomator {

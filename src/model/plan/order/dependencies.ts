@@ -1,4 +1,4 @@
-import type { ServiceAction } from '../action.js';
+import type { ServiceAction } from '../../action.js';
 
 /**
  * What planning needs to know of a service: its needs and which actions it declares, without their fields.
