@@ -1,13 +1,15 @@
 // How long it takes to plan large clusters, and how large the plans are.
 // Usage: npm run build && node bench/plan.mjs [NODES]
 import { createHash } from 'node:crypto';
-import { planOperation, emptyCluster, outlinesOf } from '../dist/model/plan/plan-operation.js';
+import { planOperation } from '../dist/model/plan/plan-operation.js';
+import { emptyCluster } from '../dist/model/plan/facts/current.js';
+import { outlinesOf } from '../dist/model/plan/order/dependencies.js';
 import { taskCount, indexesOf } from '../dist/model/plan/plan.js';
 
 /**
  * @import { ClusterSpec } from '../dist/model/cluster/spec.js'
  * @import { Intent } from '../dist/model/plan/intent/intent.js'
- * @import { CurrentCluster, NodeSummary } from '../dist/model/plan/plan-operation.js'
+ * @import { CurrentCluster, NodeSummary } from '../dist/model/plan/facts/current.js'
  */
 
 const count = Number(process.argv[2] ?? 10_000);

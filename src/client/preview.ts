@@ -4,7 +4,7 @@ import type { Intent } from '../model/plan/intent/intent.js';
 import type { PackedPlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, workflowQueue, planWorkflowType } from '../model/names.js';
 import { packCurrent, unpackCurrent, unpackPlan, type PackedPlan } from '../model/plan/packed.js';
-import { emptyCluster, type CurrentCluster } from '../model/plan/plan-operation.js';
+import { emptyCluster, type CurrentCluster } from '../model/plan/facts/current.js';
 import type { Plan, ServedPlan } from '../model/plan/plan.js';
 import { lostOutputs } from '../model/cluster/lost-outputs.js';
 import { specChanges, type SpecChange } from '../model/cluster/spec-changes.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../src/model/plan/intent/intent.js';
-import { PlanError } from '../../src/model/plan/plan-operation.js';
+import { PlanError } from '../../src/model/plan/plan-error.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
 import { directDependencies, type ServiceOutline } from '../../src/model/plan/order/dependencies.js';
-import { outlinesOf } from '../../src/model/plan/desired.js';
+import { outlinesOf } from '../../src/model/plan/order/dependencies.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster, titleOf, type Done } from '../harness/model/cluster.js';
 import { anyPicks, anySpec, names } from '../harness/model/any-spec.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import type { Intent } from '../../src/model/plan/intent/intent.js';
-import { PlanError } from '../../src/model/plan/plan-operation.js';
+import { PlanError } from '../../src/model/plan/plan-error.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
 import { anyPicks, anySpec, names } from '../harness/model/any-spec.js';
 import { TestCluster, titleOf, type Done } from '../harness/model/cluster.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { withDependents, withNeeds } from '../../src/model/plan/order/dependencies.js';
-import { outlinesOf } from '../../src/model/plan/desired.js';
-import { PlanError } from '../../src/model/plan/plan-operation.js';
+import { outlinesOf } from '../../src/model/plan/order/dependencies.js';
+import { PlanError } from '../../src/model/plan/plan-error.js';
 import type { ServiceSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster } from '../harness/model/cluster.js';
 import {

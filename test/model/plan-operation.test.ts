@@ -1,11 +1,7 @@
 import { defaultRepair } from '../../src/model/cluster/default-repair.js';
 import { describe, expect, it } from 'vitest';
-import {
-  planOperation,
-  emptyCluster,
-  type CurrentCluster,
-  type NodeSummary,
-} from '../../src/model/plan/plan-operation.js';
+import { planOperation } from '../../src/model/plan/plan-operation.js';
+import { emptyCluster, type CurrentCluster, type NodeSummary } from '../../src/model/plan/facts/current.js';
 import { bootstrapDigest } from '../../src/model/plan/facts/digest.js';
 import { automators } from '../harness/model/specs.js';
 import type { Action } from '../../src/model/action.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../src/model/plan/intent/intent.js';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
-import { PlanError } from '../../src/model/plan/plan-operation.js';
+import { PlanError } from '../../src/model/plan/plan-error.js';
 import { TestCluster } from '../harness/model/cluster.js';
 import { changed, group, only, service, spec, toRun } from '../harness/model/specs.js';
 import { inWords, tasksOf } from '../harness/model/words.js';

@@ -6,7 +6,7 @@ import type { Payload } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { coreQueue, workflowQueue, planWorkflowType } from '../../src/model/names.js';
-import { emptyCluster } from '../../src/model/plan/plan-operation.js';
+import { emptyCluster } from '../../src/model/plan/facts/current.js';
 import { createKeys, type KeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { Attacker } from '../secrets/attacker.js';

@@ -6,13 +6,9 @@ import { jsonBytes, maxPlanBytes, mostSent } from '../../model/carried.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { PackedPlanRequest, PlanRequest } from '../../model/cluster/messages.js';
 import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/facts/digest.js';
-import {
-  isRejection,
-  planOperation,
-  PlanError,
-  PlanRefused,
-  type PlanningInput,
-} from '../../model/plan/plan-operation.js';
+import { isRejection, PlanError, PlanRefused } from '../../model/plan/plan-error.js';
+import { planOperation } from '../../model/plan/plan-operation.js';
+import type { PlanningInput } from '../../model/plan/context.js';
 import { packPlan, unpackCurrent, type PackedPlan } from '../../model/plan/packed.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../../model/node/placement.js';

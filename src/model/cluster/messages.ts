@@ -1,6 +1,6 @@
 import type { Intent } from '../plan/intent/intent.js';
 import type { PackedCurrent } from '../plan/packed.js';
-import type { CurrentCluster } from '../plan/plan-operation.js';
+import type { CurrentCluster } from '../plan/facts/current.js';
 
 /** Input of a cluster workflow that a Heddle client starts. A raw spec is taken too. */
 export interface ClusterStart {

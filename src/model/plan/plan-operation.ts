@@ -1,23 +1,19 @@
-import type { PlanningInput } from './facts/current.js';
-import { allOutlines, desiredServices, type Desired } from './desired.js';
-import { mergeKinds, type DraftKind } from './work/draft.js';
-import { dependentsOf } from './rolling/dependents.js';
-import { stageDrains } from './rolling/drain.js';
-import { linkGates, withoutGates } from './order/gates.js';
-import { replacementOf } from './machines/machines.js';
 import { nodeId } from '../names.js';
-import { countOf, indexesOf, type Kind, type Plan } from './plan.js';
-import { PlanError } from './plan-error.js';
-import { checkRemovals } from './machines/removals.js';
-import { rollingOf, type Rolling } from './rolling/rolling.js';
-import { draftReplace, draftSpec } from './work/draft-spec.js';
-import { draftExec, draftServices } from './work/draft-services.js';
+import type { PlanContext, PlanningInput, Rolling } from './context.js';
 import { limitToScope } from './intent/scope.js';
 import { checkNodes } from './intent/selection.js';
-
-export { emptyCluster, type CurrentCluster, type NodeSummary, type PlanningInput } from './facts/current.js';
-export { outlinesOf } from './desired.js';
-export { isRejection, PlanError, PlanRefused } from './plan-error.js';
+import { replacementOf } from './machines/machines.js';
+import { checkRemovals } from './machines/removals.js';
+import { allOutlines, makeContext } from './make-context.js';
+import { linkGates, withoutGates } from './order/gates.js';
+import { countOf, indexesOf, type Kind, type Plan } from './plan.js';
+import { PlanError } from './plan-error.js';
+import { dependentsOf } from './rolling/dependents.js';
+import { stageDrains } from './rolling/drain.js';
+import { rollingOf } from './rolling/rolling.js';
+import { draftExec, draftServices } from './work/draft-services.js';
+import { draftReplace, draftSpec } from './work/draft-spec.js';
+import { mergeKinds, type DraftKind } from './work/draft.js';
 
 /**
  * Plans what an operation has left to do with a cluster. Pure and deterministic: planning again in the middle
@@ -33,15 +29,15 @@ export function planOperation(asked: PlanningInput): Plan {
   const { intent, spec } = input;
   const rolling = rollingOf(input);
   const working = rolling === undefined ? [] : workingButReplaced(input);
-  let { desired, kinds, notes, tasks } = draftKinds(input, working);
+  let { context, kinds, notes, tasks } = draftKinds(input, working);
   // A rolling plan replaces machines that still work only when nothing else is left, `width` at a time. The
   // next plan does the others: the readers of addresses are updated in between.
   if (working.length > 0 && kinds.every((kind) => kind.later === true))
-    ({ desired, kinds, notes, tasks } = draftKinds(input, working.slice(rolling?.width)));
+    ({ context, kinds, notes, tasks } = draftKinds(input, working.slice(rolling?.width)));
   const later = kinds.filter((kind) => kind.later === true).map(withoutGates);
   const now = linkGates(
     kinds.filter((kind) => kind.later === undefined),
-    desired,
+    context,
   );
   checkRemovals(input, { ...now, later });
   return {
@@ -85,7 +81,7 @@ function workingButReplaced(input: PlanningInput): readonly string[] {
 }
 
 interface Drafts {
-  readonly desired: Desired;
+  readonly context: PlanContext;
   readonly kinds: readonly DraftKind[];
   readonly notes: readonly string[];
   /** Without those of dependents, and of routers around batches of what they route to. */
@@ -94,13 +90,13 @@ interface Drafts {
 
 /** Drafts twice where services stop that others need: once to see which, once with those that follow. */
 function draftKinds(input: PlanningInput, postponed: readonly string[]): Drafts {
-  const alone = desiredServices(input, new Set(postponed));
-  const without = draftsOf(input, alone);
-  const { following, notes } = dependentsOf(input, alone, without);
-  const desired = { ...alone, following };
-  const drafts = following.size === 0 ? without : draftsOf(input, desired);
+  const alone = makeContext(input, new Set(postponed));
+  const without = draftsOf(alone);
+  const { following, notes } = dependentsOf(alone, without);
+  const context = { ...alone, following };
+  const drafts = following.size === 0 ? without : draftsOf(context);
   const tasks = without.reduce((sum, { nodes, chain }) => sum + countOf(nodes) * chain.length, 0);
-  return { desired, kinds: stageDrains(input, desired, mergeKinds(drafts)), notes, tasks };
+  return { context, kinds: stageDrains(context, mergeKinds(drafts)), notes, tasks };
 }
 
 /** Nodes of one group differ in their services while a part of the spec is applied. */
@@ -112,21 +108,21 @@ function isUniform({ width, widths }: Rolling): boolean {
   return Object.values(widths).every((other) => other === width);
 }
 
-function draftsOf(input: PlanningInput, desired: Desired): readonly DraftKind[] {
-  const { intent } = input;
+function draftsOf(context: PlanContext): readonly DraftKind[] {
+  const { intent } = context;
   switch (intent.kind) {
     case 'apply':
     case 'rollback':
     case 'delete':
-      return draftSpec(input, desired);
+      return draftSpec(context);
     case 'replace':
-      return draftReplace(input, desired, intent.nodes);
+      return draftReplace(context, intent.nodes);
     case 'start':
     case 'stop':
     case 'restart':
     case 'reconfigure':
-      return draftServices(input, desired, intent);
+      return draftServices(context, intent);
     case 'exec':
-      return draftExec(input, desired, intent);
+      return draftExec(context, intent);
   }
 }

@@ -1,5 +1,5 @@
 import { directDependencies, type NeedKind, type Outlines } from '../../model/plan/order/dependencies.js';
-import { outlinesOf } from '../../model/plan/plan-operation.js';
+import { outlinesOf } from '../../model/plan/order/dependencies.js';
 import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../model/cluster/spec.js';
 import { importsOf } from '../../model/cluster/variables.js';
 import { checkChanges } from './check-changes.js';

@@ -10,7 +10,7 @@ import type { Json } from '../../model/json.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { peerScope } from '../../model/plan/work/service-work.js';
 import type { Outlines } from '../../model/plan/order/dependencies.js';
-import { outlinesOf } from '../../model/plan/plan-operation.js';
+import { outlinesOf } from '../../model/plan/order/dependencies.js';
 import { errorIn, type Path, type Problem } from '../problem.js';
 import { suggest } from '../suggest.js';
 

@@ -3,7 +3,7 @@ import { withDependents, withNeeds } from '../../model/plan/order/dependencies.j
 import type { Intent } from '../../model/plan/intent/intent.js';
 import type { Json } from '../../model/json.js';
 import type { Operation } from '../../model/cluster/operation.js';
-import { outlinesOf } from '../../model/plan/plan-operation.js';
+import { outlinesOf } from '../../model/plan/order/dependencies.js';
 import { stableJson } from '../../model/node/payload.js';
 import { servicesOf, type ClusterState, type QueuedOperation } from '../../model/cluster/state.js';
 import { endOperation, queueOperation } from './accept.js';

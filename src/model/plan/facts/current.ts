@@ -1,11 +1,7 @@
 import type { Outlines } from '../order/dependencies.js';
-import type { Intent } from '../intent/intent.js';
-import type { Json } from '../../json.js';
 import type { MayRemove, NodeFacts, ServiceFacts } from '../../node/state.js';
 import { nodeId } from '../../names.js';
 import { indexesOf, rangesOf, type Range } from '../plan.js';
-import type { PlannedPlacement } from '../../node/placement.js';
-import type { ClusterSpec } from '../../cluster/spec.js';
 import type { TaskVariables } from '../../cluster/variables.js';
 
 /** The actions that an operation may do once more although nothing changed. */
@@ -65,36 +61,6 @@ export function markForReplacement(current: CurrentCluster, nodeIds: readonly st
     return parts.filter((part) => part.nodes.length > 0);
   });
   return { ...current, nodes };
-}
-
-export interface PlanningInput {
-  readonly intent: Intent;
-  /** What the cluster should be, or is; absent for delete alone. */
-  readonly spec?: ClusterSpec;
-  readonly current: CurrentCluster;
-  /** By group, in the order they are to be tried. */
-  readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
-  /** Digest of the automators that prepare a node with these services. */
-  readonly bootstrapDigest: (services: readonly string[]) => string;
-  readonly digest: (value: Json) => string;
-  /**
-   * The operation was planned before: nodes and services that it names may be gone since, and it removes only what that
-   * plan named.
-   */
-  readonly again?: true;
-  /** Present while a limited apply is planned; the planner sets it. */
-  readonly scope?: Scope;
-}
-
-/** What an apply is limited to by `nodes` and `services` of its intent. */
-export interface Scope {
-  /** Ids of nodes; absent: all. */
-  readonly nodes?: ReadonlySet<string>;
-  /** Absent: all. */
-  readonly services?: ReadonlySet<string>;
-  /** What the services in the scope require, near or far: it is in the scope where it is not up yet. */
-  readonly required: ReadonlySet<string>;
-  readonly outlines: Outlines;
 }
 
 /** Nodes with equal facts, reported by the workflow that has them, without cluster-wide knowledge. */

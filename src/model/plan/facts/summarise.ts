@@ -9,7 +9,7 @@ import type {
   Repeatable,
 } from './current.js';
 import { peerScope } from '../work/service-work.js';
-import { outlinesOf } from '../desired.js';
+import { outlinesOf } from '../order/dependencies.js';
 import type { Outlines } from '../order/dependencies.js';
 import type { Json } from '../../json.js';
 import { operationKey } from '../../names.js';

@@ -1,6 +1,7 @@
 import type { Action } from '../../action.js';
 import { nodeId } from '../../names.js';
-import type { NodeSummary, PlanningInput, Scope } from '../facts/current.js';
+import type { NodeSummary } from '../facts/current.js';
+import type { PlanningInput, Scope } from '../context.js';
 import { directRequirements, type Outlines, type ServiceOutline } from '../order/dependencies.js';
 import { indexesOf, rangesOf } from '../plan.js';
 import { PlanError } from '../plan-error.js';

@@ -1,5 +1,5 @@
-import type { NodeSummary, PlanningInput } from '../facts/current.js';
-import type { Outlines } from '../order/dependencies.js';
+import type { NodeSummary } from '../facts/current.js';
+import type { PlanContext, PlanningInput } from '../context.js';
 import { nodeId } from '../../names.js';
 import { indexesOf } from '../plan.js';
 import { PlanError } from '../plan-error.js';
@@ -50,17 +50,13 @@ export function checkNodes({ intent, current }: PlanningInput, ids: readonly str
  * The services that an operation selects: those it names, or all that have the action if it names none.
  * @throws PlanError if a service does not exist, does not declare the action, or is on none of the selected nodes.
  */
-export function meantServices(
-  input: PlanningInput,
-  outlines: Outlines,
-  action: ServiceAction,
-): readonly string[] {
-  const { intent } = input;
+export function meantServices(context: PlanContext, action: ServiceAction): readonly string[] {
+  const { intent, outlines, current } = context;
   const { services: names = [] } = 'services' in intent ? intent : {};
   const nodes = 'nodes' in intent ? intent.nodes : undefined;
   const placed = new Set(
-    input.current.nodes.flatMap((summary) =>
-      selectNodes(summary, nodes).length === 0 ? [] : servicesOn(input, summary),
+    current.nodes.flatMap((summary) =>
+      selectNodes(summary, nodes).length === 0 ? [] : servicesOn(context, summary),
     ),
   );
   const able = Object.entries(outlines).flatMap(([name, { actions }]) =>

@@ -1,4 +1,5 @@
-import type { PlannedFacts, PlanningInput, NodeSummary } from '../facts/current.js';
+import type { PlannedFacts, NodeSummary } from '../facts/current.js';
+import type { PlanningInput } from '../context.js';
 import type { Drift } from '../../node/drift.js';
 import { nodeId } from '../../names.js';
 import { indexesOf, rangesOf } from '../plan.js';

@@ -1,4 +1,5 @@
-import type { ServiceAction } from '../../action.js';
+import { serviceActionKeys, type ServiceAction } from '../../action.js';
+import type { ServiceSpec } from '../../cluster/spec.js';
 
 /**
  * What planning needs to know of a service: its needs and which actions it declares, without their fields.
@@ -23,6 +24,30 @@ interface NeedsOutline {
 
 export type Outlines = Readonly<Record<string, ServiceOutline>>;
 export type NeedKind = 'install' | 'runtime';
+
+export function outlinesOf(services: Readonly<Record<string, ServiceSpec>>): Outlines {
+  const outlines = Object.entries(services).map(([name, service]): [string, ServiceOutline] => {
+    const outline = outlineOf(service);
+    const routes = Object.keys(services).filter((other) => services[other]?.rolling?.drain.includes(name));
+    if (routes.length === 0) return [name, outline];
+    const { requires, uses } = outline.runtime;
+    return [name, { ...outline, routes, runtime: { requires, uses: [...uses, ...routes] } }];
+  });
+  return Object.fromEntries(outlines);
+}
+
+function outlineOf(service: ServiceSpec): ServiceOutline {
+  const keys = Object.keys(service.actions) as (keyof typeof serviceActionKeys)[];
+  return {
+    provides: service.provides,
+    install: service.install,
+    runtime: service.runtime,
+    peers: service.peers,
+    onPeersChange: service.onPeersChange,
+    ...(service.onConfigChange === undefined ? {} : { onConfigChange: service.onConfigChange }),
+    actions: keys.map((key) => serviceActionKeys[key]),
+  };
+}
 
 /**
  * The services that a service depends on directly, by name or by what they provide; those absent are left

@@ -1,6 +1,6 @@
 import type { Action, ServiceAction } from '../../action.js';
 import { peerScope, readsPeers } from '../work/service-work.js';
-import type { Desired } from '../desired.js';
+import type { PlanContext } from '../context.js';
 import type { DraftKind, DraftStep, PlanPhase } from '../work/draft.js';
 import { idOf } from './order.js';
 import { countOf, type Kind, type Step } from '../plan.js';
@@ -16,13 +16,13 @@ interface Linked {
  * Puts gates between the chains: what a step waits for on other nodes, counted per kind. A chain waits for a
  * gate once, and never while it holds a batch slot.
  */
-export function linkGates(kinds: readonly DraftKind[], desired: Desired): Linked {
+export function linkGates(kinds: readonly DraftKind[], context: PlanContext): Linked {
   const counts = countSteps(kinds);
-  const addresses = addressGates(kinds, desired);
+  const addresses = addressGates(kinds, context);
   const waits = kinds.map((kind) => {
     const wanted = kind.chain.map((step, index) => [
-      ...gatesOf(step, desired, addresses),
-      ...(index === 0 ? drainGates(kind, desired) : []),
+      ...gatesOf(step, context, addresses),
+      ...(index === 0 ? drainGates(kind, context) : []),
     ]);
     return onceEach(beforeBatches(kind.chain, wanted), (gate) => (counts[gate] ?? 0) > 0);
   });
@@ -113,26 +113,26 @@ const readers: readonly Action[] = ['CONFIGURE', 'INITIALIZE', 'START'];
 
 function gatesOf(
   step: DraftStep,
-  desired: Desired,
+  context: PlanContext,
   addresses: (service: string) => readonly string[],
 ): readonly string[] {
   const { phase, action, service } = step;
   if (service === undefined) return [];
   const point = { action: action as ServiceAction, service };
   if (phase === 'drain') return [];
-  if (phase === 'undrain') return drainedGates(service, desired);
+  if (phase === 'undrain') return drainedGates(service, context);
   if (phase === 'down' || phase === 'replace')
-    return desired.down.waitsFor(point).flatMap((other) => [
+    return context.down.waitsFor(point).flatMap((other) => [
       gateId(phase, other.action, other.service),
       // Dependents on nodes that stay stop before the service does.
-      ...(phase === 'replace' && desired.rolling === undefined ? [idOf(other)] : []),
+      ...(phase === 'replace' && context.rolling === undefined ? [idOf(other)] : []),
     ]);
-  const waited = desired.up
+  const waited = context.up
     .waitsFor(point)
     .flatMap((other) => [
       idOf(other),
       gateId('first', other.action, other.service),
-      ...(action === 'STOP' && desired.rolling === undefined
+      ...(action === 'STOP' && context.rolling === undefined
         ? [gateId('replace', 'STOP', other.service)]
         : []),
     ]);
@@ -140,20 +140,20 @@ function gatesOf(
   return [
     ...waited,
     ...reads,
-    ...routerGates(service, desired),
-    ...(step.batchSlot === undefined ? [] : firstGates(service, desired)),
+    ...routerGates(service, context),
+    ...(step.batchSlot === undefined ? [] : firstGates(service, context)),
   ];
 }
 
 /** A batch is disturbed when its routers are configured without it. */
-function routerGates(service: string, { drains }: Desired): readonly string[] {
+function routerGates(service: string, { drains }: PlanContext): readonly string[] {
   return (drains[service] ?? []).flatMap((router) =>
     routerActions.map((action) => gateId('drain', action, router)),
   );
 }
 
 /** Routers get back what was drained when all of that is done. */
-function drainedGates(router: string, { drains, outlines }: Desired): readonly string[] {
+function drainedGates(router: string, { drains, outlines }: PlanContext): readonly string[] {
   return Object.entries(drains).flatMap(([service, routers]) =>
     routers.includes(router)
       ? (outlines[service]?.actions ?? []).flatMap((action) => [
@@ -167,18 +167,21 @@ function drainedGates(router: string, { drains, outlines }: Desired): readonly s
 const routerActions = ['CONFIGURE', 'RELOAD'] as const;
 
 /** A service is started on nodes without it before running instances are touched. */
-function firstGates(service: string, desired: Desired): readonly string[] {
-  return (desired.outlines[service]?.actions ?? []).map((action) => gateId('first', action, service));
+function firstGates(service: string, context: PlanContext): readonly string[] {
+  return (context.outlines[service]?.actions ?? []).map((action) => gateId('first', action, service));
 }
 
 /** CONFIRM of every node whose address a service may read; worked out once for each service. */
-function addressGates(kinds: readonly DraftKind[], desired: Desired): (service: string) => readonly string[] {
+function addressGates(
+  kinds: readonly DraftKind[],
+  context: PlanContext,
+): (service: string) => readonly string[] {
   const known = new Map<string, readonly string[]>();
   const confirming = kinds.filter(({ chain }) => chain.some(({ action }) => action === 'CONFIRM'));
   return (service) => {
     const found = known.get(service);
     if (found !== undefined) return found;
-    const scope = peerScope(desired.outlines, service);
+    const scope = peerScope(context.outlines, service);
     const read = confirming.filter(
       ({ services }) => scope === 'all' || services.some((name) => scope.has(name)),
     );
@@ -189,9 +192,9 @@ function addressGates(kinds: readonly DraftKind[], desired: Desired): (service: 
 }
 
 /** A node leaves only after every service that reads the nodes was configured without it. */
-function drainGates(kind: DraftKind, desired: Desired): readonly string[] {
-  if (kind.purpose !== 'remove' || desired.deleting) return [];
-  return Object.entries(desired.outlines).flatMap(([name, outline]) =>
+function drainGates(kind: DraftKind, context: PlanContext): readonly string[] {
+  if (kind.purpose !== 'remove' || context.deleting) return [];
+  return Object.entries(context.outlines).flatMap(([name, outline]) =>
     readsPeers(outline)
       ? (['up', 'first'] as const).flatMap((phase) => [
           gateId(phase, 'CONFIGURE', name),

@@ -1,7 +1,7 @@
 import { mayRun } from '../work/service-work.js';
-import type { NodeSummary, PlannedServiceFacts, PlanningInput } from '../facts/current.js';
+import type { NodeSummary, PlannedServiceFacts } from '../facts/current.js';
 import { requiredServices, withDependents, type ServiceOutline } from '../order/dependencies.js';
-import type { Desired, Following } from '../desired.js';
+import type { PlanContext, Following } from '../context.js';
 import type { DraftKind } from '../work/draft.js';
 import { nodeId } from '../../names.js';
 import { indexesOf } from '../plan.js';
@@ -22,15 +22,11 @@ const none: Dependents = { following: new Map(), notes: [] };
  * some node, or goes down batch by batch, does not.
  * @param kinds the plan as it is without the dependents
  */
-export function dependentsOf(
-  input: PlanningInput,
-  desired: Desired,
-  kinds: readonly DraftKind[],
-): Dependents {
-  const stops = stoppedNodes(input, desired, kinds);
+export function dependentsOf(context: PlanContext, kinds: readonly DraftKind[]): Dependents {
+  const stops = stoppedNodes(context, kinds);
   if (stops.size === 0) return none;
-  const { outlines, held, rolling } = desired;
-  const whole = [...stops.keys()].filter((name) => isWhole(input, outlines[name], name, stops.get(name)));
+  const { outlines, held, rolling } = context;
+  const whole = [...stops.keys()].filter((name) => isWhole(context, outlines[name], name, stops.get(name)));
   const follows = (name: string): boolean =>
     !held.has(name) &&
     rolling?.widths[name] === undefined &&
@@ -59,8 +55,8 @@ export function dependentsOf(
         !following.has(other) &&
         !stops.has(other) &&
         !held.has(other) &&
-        desired.drains[name]?.includes(other) !== true &&
-        isPlaced(input, other),
+        context.drains[name]?.includes(other) !== true &&
+        isPlaced(context, other),
     );
     return others.length === 0
       ? []
@@ -76,23 +72,23 @@ function formatNodes(count: number): string {
 type Stops = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** The nodes on which each service stops, by its name, from the first plan of the operation to the last. */
-function stoppedNodes(input: PlanningInput, desired: Desired, kinds: readonly DraftKind[]): Stops {
-  switch (input.intent.kind) {
+function stoppedNodes(context: PlanContext, kinds: readonly DraftKind[]): Stops {
+  switch (context.intent.kind) {
     case 'apply':
     case 'rollback':
-      return stopsIn(desired, kinds);
+      return stopsIn(context, kinds);
     case 'restart':
     case 'reconfigure':
-      return stopsMeant(input, desired);
+      return stopsMeant(context);
     case 'replace':
-      return stopsByReplacement(input, desired);
+      return stopsByReplacement(context);
     default:
       return new Map();
   }
 }
 
 /** An apply plans from facts alone: what it stopped it starts, so only what is still to stop counts. */
-function stopsIn({ rolling }: Desired, kinds: readonly DraftKind[]): Stops {
+function stopsIn({ rolling }: PlanContext, kinds: readonly DraftKind[]): Stops {
   // Machines that are replaced one after the other take nothing along.
   const phases = rolling === undefined ? ['up', 'replace'] : ['up'];
   return collect(
@@ -111,28 +107,29 @@ function stopsIn({ rolling }: Desired, kinds: readonly DraftKind[]): Stops {
   );
 }
 
-function stopsMeant(input: PlanningInput, { outlines, held }: Desired): Stops {
-  const { intent } = input;
+function stopsMeant(context: PlanContext): Stops {
+  const { intent } = context;
   if (intent.kind === 'reconfigure' && intent.restart !== true) return new Map();
   const action = intent.kind === 'reconfigure' ? 'CONFIGURE' : 'START';
-  const meant = meantServices(input, outlines, action).filter((name) => !held.has(name));
-  return stopsOf(input, meant, 'nodes' in intent ? intent.nodes : undefined);
+  const meant = meantServices(context, action).filter((name) => !context.held.has(name));
+  return stopsOf(context, meant, 'nodes' in intent ? intent.nodes : undefined);
 }
 
-function stopsByReplacement(input: PlanningInput, { outlines, rolling }: Desired): Stops {
-  if (input.intent.kind !== 'replace' || rolling !== undefined) return new Map();
-  return stopsOf(input, Object.keys(outlines), input.intent.nodes);
+function stopsByReplacement(context: PlanContext): Stops {
+  const { intent, outlines, rolling } = context;
+  if (intent.kind !== 'replace' || rolling !== undefined) return new Map();
+  return stopsOf(context, Object.keys(outlines), intent.nodes);
 }
 
 function stopsOf(
-  input: PlanningInput,
+  context: PlanContext,
   meant: readonly string[],
   nodes: readonly string[] | undefined,
 ): Stops {
   const ids = nodes === undefined ? undefined : new Set(nodes);
   return collect(
-    input.current.nodes.map((summary) => {
-      const services = servicesOn(input, summary).filter((name) => meant.includes(name));
+    context.current.nodes.map((summary) => {
+      const services = servicesOn(context, summary).filter((name) => meant.includes(name));
       return { group: summary.group, nodes: summary.nodes, services, ids };
     }),
   );
@@ -163,15 +160,15 @@ function collect(all: readonly Stopping[]): Stops {
 
 /** It stops on every node that has it; an apply, which plans from what is left to do: on every node where it runs. */
 function isWhole(
-  input: PlanningInput,
+  context: PlanContext,
   outline: ServiceOutline | undefined,
   service: string,
   stopped: ReadonlySet<string> = new Set(),
 ): boolean {
-  const { intent, current } = input;
+  const { intent, current } = context;
   const isApply = intent.kind === 'apply' || intent.kind === 'rollback';
   const having = current.nodes.filter((summary) =>
-    isApply ? runs(outline, summary.facts.services[service]) : servicesOn(input, summary).includes(service),
+    isApply ? runs(outline, summary.facts.services[service]) : servicesOn(context, summary).includes(service),
   );
   return (
     having.length > 0 &&
@@ -183,6 +180,6 @@ function runs(outline: ServiceOutline | undefined, facts: PlannedServiceFacts | 
   return facts !== undefined && (mayRun(facts) || outline?.actions.includes('START') === false);
 }
 
-function isPlaced({ current }: PlanningInput, service: string): boolean {
+function isPlaced({ current }: PlanContext, service: string): boolean {
   return current.nodes.some(({ facts }) => facts.services[service]?.START !== undefined);
 }

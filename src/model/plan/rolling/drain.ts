@@ -1,8 +1,8 @@
 import type { Action } from '../../action.js';
 import { isReloaded, readsPeers } from '../work/service-work.js';
-import type { PlannedFacts, PlanningInput } from '../facts/current.js';
+import type { PlannedFacts } from '../facts/current.js';
+import type { PlanContext } from '../context.js';
 import { withDependents } from '../order/dependencies.js';
-import type { Desired } from '../desired.js';
 import { draft, mergeKinds, type DraftKind, type DraftStep } from '../work/draft.js';
 import { nodeId } from '../../names.js';
 import { indexesOf } from '../plan.js';
@@ -16,39 +16,32 @@ import { isUsable } from '../intent/selection.js';
  */
 
 /** The part of a rolling plan that runs now; the rest is marked as `later`. */
-export function stageDrains(
-  input: PlanningInput,
-  desired: Desired,
-  kinds: readonly DraftKind[],
-): readonly DraftKind[] {
-  const service = Object.keys(desired.drains).find((name) => kinds.some((kind) => isRolled(kind, name)));
+export function stageDrains(context: PlanContext, kinds: readonly DraftKind[]): readonly DraftKind[] {
+  const service = Object.keys(context.drains).find((name) => kinds.some((kind) => isRolled(kind, name)));
   if (service === undefined) return kinds;
-  const waiting = new Set(withDependents(desired.outlines, [service]));
+  const waiting = new Set(withDependents(context.outlines, [service]));
   // A node leaves when those that read it are configured without it, so they do not wait for the batches.
   const removes = kinds.some(({ purpose }) => purpose === 'remove');
   const isReader = (name: string): boolean => {
-    const outline = desired.outlines[name];
+    const outline = context.outlines[name];
     return name !== service && outline !== undefined && readsPeers(outline);
   };
   const isPostponed = ({ phase, service: of = '' }: DraftStep, kind: DraftKind): boolean =>
     phase === 'undrain' ||
     (phase === 'up' && waiting.has(of) && isDisturbed(kind, of) && !(removes && isReader(of)));
   const before = split(kinds, isPostponed);
-  return before.now.length > 0
-    ? [...before.now, ...before.later]
-    : stageBatch(input, desired, kinds, service);
+  return before.now.length > 0 ? [...before.now, ...before.later] : stageBatch(context, kinds, service);
 }
 
 /** Configures routers with all nodes again, where an operation that was cut short left some out. */
-export function undrain(desired: Desired, facts: PlannedFacts): readonly DraftStep[] {
+export function undrain(context: PlanContext, facts: PlannedFacts): readonly DraftStep[] {
   return Object.entries(facts.services).flatMap(([name, { without }]) =>
-    without === undefined ? [] : configureSteps(desired, facts, name, { phase: 'undrain', without: [] }),
+    without === undefined ? [] : configureSteps(context, facts, name, { phase: 'undrain', without: [] }),
   );
 }
 
 function stageBatch(
-  input: PlanningInput,
-  desired: Desired,
+  context: PlanContext,
   kinds: readonly DraftKind[],
   service: string,
 ): readonly DraftKind[] {
@@ -57,17 +50,17 @@ function stageBatch(
     indexesOf(kind.nodes).map((index) => ({ id: nodeId(kind.group, index), kind })),
   );
   const batch = new Map(
-    nodes.slice(0, desired.rolling?.widths[service]).map(({ id, kind }) => [id, stepsIn(kind, service)]),
+    nodes.slice(0, context.rolling?.widths[service]).map(({ id, kind }) => [id, stepsIn(kind, service)]),
   );
-  const now = input.current.nodes.filter(isUsable).flatMap((summary) => {
-    const routing = routerSteps(desired, summary.facts, service, [...batch.keys()]);
+  const now = context.current.nodes.filter(isUsable).flatMap((summary) => {
+    const routing = routerSteps(context, summary.facts, service, [...batch.keys()]);
     return indexesOf(summary.nodes).flatMap((index) => {
       const own = batch.get(nodeId(summary.group, index)) ?? [];
       return draft({
         group: summary.group,
         purpose: 'update',
         indexes: [index],
-        services: servicesAfter(input, summary),
+        services: servicesAfter(context, summary),
         chain: [...routing.drain, ...own, ...routing.undrain],
       });
     });
@@ -142,16 +135,16 @@ interface Routing {
 
 /** What the routers on a node do before and after a batch of the service. */
 function routerSteps(
-  desired: Desired,
+  context: PlanContext,
   facts: PlannedFacts,
   service: string,
   batch: readonly string[],
 ): Routing {
-  const routers = (desired.drains[service] ?? []).filter((name) => routes(desired, facts, name));
-  const settleMs = desired.rolling?.settleMs[service];
+  const routers = (context.drains[service] ?? []).filter((name) => routes(context, facts, name));
+  const settleMs = context.rolling?.settleMs[service];
   const configured = (change: Change): readonly DraftStep[] =>
     settled(
-      routers.flatMap((name) => configureSteps(desired, facts, name, change)),
+      routers.flatMap((name) => configureSteps(context, facts, name, change)),
       settleMs,
     );
   return {
@@ -165,7 +158,7 @@ function settled(steps: readonly DraftStep[], settleMs: number | undefined): rea
   return steps.map((step, index) => (index === steps.length - 1 ? { ...step, settleMs } : step));
 }
 
-function routes({ outlines, held }: Desired, { services }: PlannedFacts, router: string): boolean {
+function routes({ outlines, held }: PlanContext, { services }: PlannedFacts, router: string): boolean {
   const { CONFIGURE, START } = services[router] ?? {};
   const starts = outlines[router]?.actions.includes('START') === true;
   return CONFIGURE !== undefined && (START !== undefined || !starts) && !held.has(router);
@@ -177,7 +170,7 @@ interface Change {
 }
 
 function configureSteps(
-  { outlines }: Desired,
+  { outlines }: PlanContext,
   facts: PlannedFacts,
   service: string,
   { phase, without }: Change,

@@ -1,15 +1,5 @@
 import { milliseconds } from '../../milliseconds.js';
-import type { PlanningInput } from '../facts/current.js';
-
-/** How an operation goes through the nodes of each service. */
-export interface Rolling {
-  /** The smallest number of nodes disturbed at once: how many machines are replaced by one plan. */
-  readonly width: number;
-  /** By service: nodes disturbed at once. A service without does not roll. */
-  readonly widths: Readonly<Record<string, number>>;
-  /** By service: wait after a batch, in ms. */
-  readonly settleMs: Readonly<Record<string, number>>;
-}
+import type { PlanningInput, Rolling } from '../context.js';
 
 /**
  * A width in the request holds for all services. Without one, those roll whose cluster file says so; undefined

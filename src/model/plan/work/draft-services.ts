@@ -1,8 +1,8 @@
 import { serviceSteps } from './build.js';
 import type { ServiceWork } from './service-work.js';
-import type { NodeSummary, PlannedFacts, PlannedServiceFacts, PlanningInput } from '../facts/current.js';
+import type { NodeSummary, PlannedFacts, PlannedServiceFacts } from '../facts/current.js';
+import type { PlanContext } from '../context.js';
 import { directDependencies, withDependents, withNeeds, type ServiceOutline } from '../order/dependencies.js';
-import type { Desired } from '../desired.js';
 import { undrain } from '../rolling/drain.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
 import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from '../intent/intent.js';
@@ -24,31 +24,27 @@ type ServiceIntent = SwitchIntent | RestartIntent | ReconfigureIntent;
 type Work = (service: string, outline: ServiceOutline, facts: PlannedServiceFacts) => ServiceWork | undefined;
 
 /** start, stop, restart and reconfigure: touch only the named services and what stops with them. */
-export function draftServices(
-  input: PlanningInput,
-  desired: Desired,
-  intent: ServiceIntent,
-): readonly DraftKind[] {
+export function draftServices(context: PlanContext, intent: ServiceIntent): readonly DraftKind[] {
   const nodes = 'nodes' in intent ? intent.nodes : undefined;
-  if (nodes !== undefined) checkNodes(input, nodes);
-  const workOf = workOfIntent(input, desired, intent);
-  return input.current.nodes.filter(isUsable).flatMap((summary) => {
+  if (nodes !== undefined) checkNodes(context, nodes);
+  const workOf = workOfIntent(context, intent);
+  return context.current.nodes.filter(isUsable).flatMap((summary) => {
     const { group } = summary;
     const rebooted = summary.facts.seen === 'rebooted';
     const facts = rebooted && intent.kind === 'start' ? afterReboot(summary.facts) : summary.facts;
-    const services = servicesOn(input, summary);
-    const following = workOfFollowing(desired, facts, services);
+    const services = servicesOn(context, summary);
+    const following = workOfFollowing(context, facts, services);
     const work = services.flatMap((name) => {
-      const outline = desired.outlines[name];
+      const outline = context.outlines[name];
       const found = outline && workOf(name, outline, facts.services[name] ?? {});
       return found === undefined ? [] : [[name, found] as const];
     });
-    const back = intent.kind === 'stop' ? [] : undrain(desired, facts);
+    const back = intent.kind === 'stop' ? [] : undrain(context, facts);
     const meant = selectNodes(summary, nodes);
     const others = selectNodes(summary, undefined).filter((index) => !meant.includes(index));
     const kind = { group, purpose: 'update', services } as const;
     const chainOf = (todo: ReadonlyMap<string, ServiceWork>): readonly DraftStep[] => {
-      const steps = serviceSteps(desired, facts, todo);
+      const steps = serviceSteps(context, facts, todo);
       return [...(rebooted ? confirmedFirst(steps) : steps), ...back];
     };
     return [
@@ -66,7 +62,7 @@ function confirmedFirst(steps: readonly DraftStep[]): readonly DraftStep[] {
 
 /** Services that stop before one that they need, and start after it. */
 function workOfFollowing(
-  { outlines, following }: Desired,
+  { outlines, following }: PlanContext,
   facts: PlannedFacts,
   services: readonly string[],
 ): ReadonlyMap<string, ServiceWork> {
@@ -81,45 +77,42 @@ function workOfFollowing(
 }
 
 /** exec: one command on each node that has not run it in this operation. */
-export function draftExec(
-  input: PlanningInput,
-  { rolling }: Desired,
-  intent: ExecIntent,
-): readonly DraftKind[] {
-  if (intent.nodes !== undefined) checkNodes(input, intent.nodes);
+export function draftExec(context: PlanContext, intent: ExecIntent): readonly DraftKind[] {
+  if (intent.nodes !== undefined) checkNodes(context, intent.nodes);
   const step: DraftStep = {
     phase: 'up',
     action: 'EXEC',
-    batchSlot: rolling === undefined ? undefined : '@exec',
+    batchSlot: context.rolling === undefined ? undefined : '@exec',
   };
-  return input.current.nodes
+  return context.current.nodes
     .filter((summary) => isUsable(summary) && summary.facts.executed !== true)
     .flatMap((summary: NodeSummary) =>
       draft({
         group: summary.group,
         purpose: 'exec',
         indexes: selectNodes(summary, intent.nodes),
-        services: servicesOn(input, summary),
+        services: servicesOn(context, summary),
         chain: [step],
       }),
     );
 }
 
-function workOfIntent(input: PlanningInput, desired: Desired, intent: ServiceIntent): Work {
+function workOfIntent(context: PlanContext, intent: ServiceIntent): Work {
   switch (intent.kind) {
     case 'stop':
-      return workOfStop(input, desired);
+      return workOfStop(context);
     case 'start':
-      return workOfStart(input, desired);
+      return workOfStart(context);
     case 'restart':
-      return workOfRestart(input, desired);
+      return workOfRestart(context);
     case 'reconfigure':
-      return workOfReconfigure(input, desired, intent);
+      return workOfReconfigure(context, intent);
   }
 }
 
-function workOfStop(input: PlanningInput, { outlines }: Desired): Work {
-  const meant = new Set(meantServices(input, outlines, 'STOP'));
+function workOfStop(context: PlanContext): Work {
+  const { outlines } = context;
+  const meant = new Set(meantServices(context, 'STOP'));
   const all = new Set(withDependents(outlines, [...meant]));
   return (service, outline, facts) =>
     all.has(service)
@@ -130,8 +123,9 @@ function workOfStop(input: PlanningInput, { outlines }: Desired): Work {
       : undefined;
 }
 
-function workOfStart(input: PlanningInput, { outlines }: Desired): Work {
-  const meant = new Set(meantServices(input, outlines, 'START'));
+function workOfStart(context: PlanContext): Work {
+  const { outlines } = context;
+  const meant = new Set(meantServices(context, 'START'));
   const all = new Set(withNeeds(outlines, [...meant]));
   return (service, outline, facts) =>
     all.has(service)
@@ -139,20 +133,18 @@ function workOfStart(input: PlanningInput, { outlines }: Desired): Work {
       : undefined;
 }
 
-function workOfRestart(input: PlanningInput, { outlines, held }: Desired): Work {
-  const meant = new Set(meantServices(input, outlines, 'START'));
+function workOfRestart(context: PlanContext): Work {
+  const { held } = context;
+  const meant = new Set(meantServices(context, 'START'));
   return (service, outline, facts) =>
     meant.has(service) && !held.has(service)
       ? { actions: workToRestart(outline, facts), reason: asked }
       : undefined;
 }
 
-function workOfReconfigure(
-  input: PlanningInput,
-  { outlines, held }: Desired,
-  { restart }: ReconfigureIntent,
-): Work {
-  const meant = new Set(meantServices(input, outlines, 'CONFIGURE'));
+function workOfReconfigure(context: PlanContext, { restart }: ReconfigureIntent): Work {
+  const { held } = context;
+  const meant = new Set(meantServices(context, 'CONFIGURE'));
   return (service, outline, facts) => {
     if (!meant.has(service)) return undefined;
     const work = restart === true && !held.has(service) ? workToReconfigureAndRestart : workToReconfigure;
@@ -162,7 +154,7 @@ function workOfReconfigure(
 
 const asked = 'requested';
 
-function needs(outlines: Desired['outlines'], service: string, all: ReadonlySet<string>): string {
+function needs(outlines: PlanContext['outlines'], service: string, all: ReadonlySet<string>): string {
   return `it needs ${directDependencies(outlines, service, 'runtime')
     .filter((name) => all.has(name))
     .join(', ')}`;

@@ -1,6 +1,6 @@
 import { buildUp, removeServices, serviceSteps, tearDown, workBeside } from './build.js';
-import type { NodeSummary, PlanningInput } from '../facts/current.js';
-import type { Desired } from '../desired.js';
+import type { NodeSummary } from '../facts/current.js';
+import type { PlanContext } from '../context.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
 import {
   probeAgain,
@@ -20,10 +20,10 @@ function isIncluded({ facts }: NodeSummary): boolean {
 }
 
 /** apply, rollback and delete: bring every node to the spec, or remove it. */
-export function draftSpec(input: PlanningInput, desired: Desired): readonly DraftKind[] {
+export function draftSpec(context: PlanContext): readonly DraftKind[] {
   return [
-    ...input.current.nodes.filter(isIncluded).flatMap((summary) => draftExisting(input, desired, summary)),
-    ...draftNew(input, desired),
+    ...context.current.nodes.filter(isIncluded).flatMap((summary) => draftExisting(context, summary)),
+    ...draftNew(context),
   ];
 }
 
@@ -31,19 +31,15 @@ export function draftSpec(input: PlanningInput, desired: Desired): readonly Draf
  * replace: marked nodes get new machines, already replaced ones are brought up, and readers of their
  * addresses follow.
  */
-export function draftReplace(
-  input: PlanningInput,
-  desired: Desired,
-  named: readonly string[],
-): readonly DraftKind[] {
-  return input.current.nodes.filter(isIncluded).flatMap((summary) => {
+export function draftReplace(context: PlanContext, named: readonly string[]): readonly DraftKind[] {
+  return context.current.nodes.filter(isIncluded).flatMap((summary) => {
     const ids = new Set(named);
     const indexes = indexesOf(summary.nodes);
     const { group, facts } = summary;
-    const services = input.spec?.nodes[group]?.services ?? [];
+    const services = context.spec?.nodes[group]?.services ?? [];
     const meant = indexes.filter((index) => ids.has(nodeId(group, index)));
-    checkStaying(input, summary, meant);
-    const replacement = meant.length > 0 ? replacementOf(input, summary) : undefined;
+    checkStaying(context, summary, meant);
+    const replacement = meant.length > 0 ? replacementOf(context, summary) : undefined;
     const kinds =
       replacement === undefined
         ? draft({
@@ -52,9 +48,9 @@ export function draftReplace(
             indexes: meant,
             services,
             // Its services start with it, and follow no other.
-            chain: meant.length === 0 ? [] : buildUp(input, { ...desired, following: new Map() }, summary),
+            chain: meant.length === 0 ? [] : buildUp({ ...context, following: new Map() }, summary),
           })
-        : draftReplacement(input, desired, summary, meant, replacement);
+        : draftReplacement(context, summary, meant, replacement);
     const others = indexes.filter((index) => !ids.has(nodeId(group, index)));
     return [
       ...kinds,
@@ -63,14 +59,14 @@ export function draftReplace(
         purpose: 'update',
         indexes: others,
         services,
-        chain: followPeers(desired, summary, services),
+        chain: followPeers(context, summary, services),
       }),
     ];
   });
 }
 
-function checkStaying(input: PlanningInput, summary: NodeSummary, meant: readonly number[]): void {
-  const { leaving } = splitByCount(input, summary);
+function checkStaying(context: PlanContext, summary: NodeSummary, meant: readonly number[]): void {
+  const { leaving } = splitByCount(context, summary);
   const index = meant.find((one) => leaving.includes(one));
   if (index !== undefined)
     throw new PlanError(
@@ -78,9 +74,9 @@ function checkStaying(input: PlanningInput, summary: NodeSummary, meant: readonl
     );
 }
 
-function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSummary): readonly DraftKind[] {
+function draftExisting(context: PlanContext, summary: NodeSummary): readonly DraftKind[] {
   const { group, facts } = summary;
-  const { staying, leaving } = splitByCount(input, summary);
+  const { staying, leaving } = splitByCount(context, summary);
   const left =
     leaving.length === 0
       ? []
@@ -89,14 +85,14 @@ function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSumm
           purpose: 'remove',
           indexes: leaving,
           services: [],
-          chain: tearDown(desired, facts, 'down'),
+          chain: tearDown(context, facts, 'down'),
         });
   if (staying.length === 0) return left;
-  const replacement = replacementOf(input, summary);
+  const replacement = replacementOf(context, summary);
   if (replacement !== undefined)
-    return [...left, ...draftReplacement(input, desired, summary, staying, replacement)];
-  const services = servicesAfter(input, summary);
-  if (!isTouched(input, summary))
+    return [...left, ...draftReplacement(context, summary, staying, replacement)];
+  const services = servicesAfter(context, summary);
+  if (!isTouched(context, summary))
     return [
       ...left,
       ...draft({
@@ -104,12 +100,12 @@ function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSumm
         purpose: 'update',
         indexes: staying,
         services,
-        chain: followPeers(desired, summary, services),
+        chain: followPeers(context, summary, services),
       }),
     ];
-  const unconfirmed = probeAgain(input, facts);
-  const up = buildUp(input, desired, { ...summary, facts: unconfirmed.facts });
-  const chain = [...explained(up, facts, unconfirmed.why), ...removeServices(desired, facts, services)];
+  const unconfirmed = probeAgain(context, facts);
+  const up = buildUp(context, { ...summary, facts: unconfirmed.facts });
+  const chain = [...explained(up, facts, unconfirmed.why), ...removeServices(context, facts, services)];
   return [
     ...left,
     ...draft({
@@ -138,17 +134,16 @@ function explained(
 
 /** The whole way down and up again. */
 function draftReplacement(
-  input: PlanningInput,
-  desired: Desired,
+  context: PlanContext,
   summary: NodeSummary,
   indexes: readonly number[],
   { why }: Replacement,
 ): readonly DraftKind[] {
   const { group, facts } = summary;
   const empty = { ...summary, facts: { services: {} } };
-  const services = servicesAfter(input, empty);
-  const chain = because([...tearDown(desired, facts, 'replace'), ...buildUp(input, desired, empty)], why);
-  const isPostponed = (index: number): boolean => desired.postponed.has(nodeId(group, index));
+  const services = servicesAfter(context, empty);
+  const chain = because([...tearDown(context, facts, 'replace'), ...buildUp(context, empty)], why);
+  const isPostponed = (index: number): boolean => context.postponed.has(nodeId(group, index));
   return [
     ...draft({
       group,
@@ -168,28 +163,28 @@ function draftReplacement(
   ];
 }
 
-function draftNew(input: PlanningInput, desired: Desired): readonly DraftKind[] {
-  return missingNodes(input).flatMap((node) =>
+function draftNew(context: PlanContext): readonly DraftKind[] {
+  return missingNodes(context).flatMap((node) =>
     draft({
       group: node.group,
       purpose: 'create',
       indexes: indexesOf(node.nodes),
-      services: servicesAfter(input, node),
-      chain: buildUp(input, desired, node),
+      services: servicesAfter(context, node),
+      chain: buildUp(context, node),
     }),
   );
 }
 
 /** What a node does when others around it get new addresses, and nothing else. */
 function followPeers(
-  desired: Desired,
+  context: PlanContext,
   { facts }: NodeSummary,
   services: readonly string[],
 ): readonly DraftStep[] {
   if (facts.CONFIRM === undefined || facts.seen === 'gone') return [];
   return serviceSteps(
-    desired,
+    context,
     facts,
-    new Map(services.map((name) => [name, workBeside(desired, facts, name)])),
+    new Map(services.map((name) => [name, workBeside(context, facts, name)])),
   );
 }

@@ -1,15 +1,7 @@
-import type { Json, JsonObject } from '../../json.js';
-import { serviceActionKeys, type ServiceAction } from '../../action.js';
-import type { ServiceSpec } from '../../cluster/spec.js';
-import { usedConfig } from '../../cluster/used-config.js';
+import type { ServiceAction } from '../../action.js';
 import type { PlannedServiceFacts } from '../facts/current.js';
+import type { ServiceDigests } from '../facts/digest.js';
 import { dependencyClosure, type Outlines, type ServiceOutline } from '../order/dependencies.js';
-
-/**
- * Digests of what a service's actions should be, by action. CONFIGURE's covers the cluster's configuration
- * too.
- */
-export type ServiceDigests = Readonly<Partial<Record<ServiceAction, string>>>;
 
 /** What has to be done for one service on one node, and why. */
 export interface ServiceWork {
@@ -121,32 +113,6 @@ export function peerScope(services: Outlines, service: string): ReadonlySet<stri
   const outline = services[service];
   if (outline === undefined || outline.peers === 'none') return new Set();
   return outline.peers === 'all' ? 'all' : dependencyClosure(services, service);
-}
-
-/**
- * Digests of all actions of a service. The configuration that it reads is part of the one that takes it up, and
- * CONFIGURE depends on which nodes it reads.
- */
-export function digestsOf(
-  { actions, onConfigChange, uses, peers }: ServiceSpec,
-  config: JsonObject,
-  digest: (value: Json) => string,
-): ServiceDigests {
-  const reader =
-    onConfigChange === 'nothing'
-      ? undefined
-      : actions.configure === undefined && onConfigChange === 'restart'
-        ? 'START'
-        : 'CONFIGURE';
-  const digests: Partial<Record<ServiceAction, string>> = {};
-  for (const [key, action] of Object.entries(serviceActionKeys)) {
-    const declared = actions[key as keyof typeof actions];
-    if (declared === undefined) continue;
-    const reads: JsonObject = action === 'CONFIGURE' && peers !== 'all' ? { peers } : {};
-    const carried = { type: declared.type, fields: declared.fields, ...reads };
-    digests[action] = digest(action === reader ? { ...carried, config: usedConfig(config, uses) } : carried);
-  }
-  return digests;
 }
 
 /**

@@ -1,77 +1,25 @@
-import { serviceActionKeys, type Action } from '../action.js';
-import { digestsOf, type ServiceDigests } from './work/service-work.js';
-import type { NodeSummary, PlanningInput } from './facts/current.js';
-import { withDependents, type Outlines, type ServiceOutline } from './order/dependencies.js';
-import { missingNodes, replacementOf, splitByCount } from './machines/machines.js';
+import type { Action } from '../action.js';
 import { nodeId } from '../names.js';
+import type { Membership, PlanContext, PlanningInput } from './context.js';
+import type { NodeSummary } from './facts/current.js';
+import { digestsOf } from './facts/digest.js';
+import { isTouched, servicesAfter } from './intent/scope.js';
+import { missingNodes, replacementOf, splitByCount } from './machines/machines.js';
+import { outlinesOf, withDependents, type Outlines, type ServiceOutline } from './order/dependencies.js';
+import { downOrder, rollingOrder, upOrder } from './order/order.js';
 import { indexesOf } from './plan.js';
-import { servicesAfter, isTouched } from './intent/scope.js';
-import { rollingOf, type Rolling } from './rolling/rolling.js';
-import { downOrder, rollingOrder, upOrder, type Order } from './order/order.js';
-import type { ServiceSpec } from '../cluster/spec.js';
-
-/** What the whole cluster should be, worked out once for all kinds. */
-export interface Desired {
-  readonly outlines: Outlines;
-  readonly digests: Readonly<Record<string, ServiceDigests>>;
-  readonly up: Order;
-  readonly down: Order;
-  readonly membership: Membership;
-  /** Everything goes. */
-  readonly deleting: boolean;
-  /** Services that stay down: those that a user stopped, and what needs them at run time. */
-  readonly held: ReadonlySet<string>;
-  /** Present in a rolling plan. */
-  readonly rolling?: Rolling;
-  /** Services that stop and start with one that they need, and why. */
-  readonly following: Following;
-  /** The services that route traffic to each service, and must be configured without nodes that go down. */
-  readonly drains: Readonly<Record<string, readonly string[]>>;
-  /** All of those: their CONFIGURE may be done more than once. */
-  readonly routers: ReadonlySet<string>;
-  /** Ids of nodes whose replacement is left to a later plan of the same operation. */
-  readonly postponed: ReadonlySet<string>;
-}
-
-/** Services of nodes that join, leave, move or are replaced in this plan. */
-export type Following = ReadonlyMap<string, string>;
-
-interface Membership {
-  readonly services: ReadonlySet<string>;
-  readonly any: boolean;
-}
-
-function outlineOf(service: ServiceSpec): ServiceOutline {
-  const keys = Object.keys(service.actions) as (keyof typeof serviceActionKeys)[];
-  return {
-    provides: service.provides,
-    install: service.install,
-    runtime: service.runtime,
-    peers: service.peers,
-    onPeersChange: service.onPeersChange,
-    ...(service.onConfigChange === undefined ? {} : { onConfigChange: service.onConfigChange }),
-    actions: keys.map((key) => serviceActionKeys[key]),
-  };
-}
-
-export function outlinesOf(services: Readonly<Record<string, ServiceSpec>>): Outlines {
-  const outlines = Object.entries(services).map(([name, service]): [string, ServiceOutline] => {
-    const outline = outlineOf(service);
-    const routes = Object.keys(services).filter((other) => services[other]?.rolling?.drain.includes(name));
-    if (routes.length === 0) return [name, outline];
-    const { requires, uses } = outline.runtime;
-    return [name, { ...outline, routes, runtime: { requires, uses: [...uses, ...routes] } }];
-  });
-  return Object.fromEntries(outlines);
-}
+import { rollingOf } from './rolling/rolling.js';
 
 /** Every service that the spec names or that some node has. */
 export function allOutlines({ current, spec }: PlanningInput): Outlines {
   return { ...current.services, ...outlinesOf(spec?.services ?? {}) };
 }
 
-/** @throws PlanError when services wait for each other in a circle. */
-export function desiredServices(input: PlanningInput, postponed: ReadonlySet<string>): Desired {
+/**
+ * @param postponed ids of nodes whose replacement is left to a later plan of the same operation
+ * @throws PlanError when services wait for each other in a circle.
+ */
+export function makeContext(input: PlanningInput, postponed: ReadonlySet<string>): PlanContext {
   const { intent, spec, current } = input;
   const outlines = allOutlines(input);
   const digests = Object.fromEntries(
@@ -93,6 +41,7 @@ export function desiredServices(input: PlanningInput, postponed: ReadonlySet<str
     Object.keys(outlines).filter((name) => held.has(name) || rolling?.widths[name] === undefined),
   );
   return {
+    ...input,
     outlines,
     digests,
     held,
@@ -113,7 +62,7 @@ export function desiredServices(input: PlanningInput, postponed: ReadonlySet<str
 
 function changedMembership(
   input: PlanningInput,
-  { outlines, held, postponed }: Pick<Desired, 'outlines' | 'held' | 'postponed'>,
+  { outlines, held, postponed }: Pick<PlanContext, 'outlines' | 'held' | 'postponed'>,
 ): Membership {
   const services = new Set<string>();
   let any = false;
