@@ -73,6 +73,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
     files: /^schema\//,
     may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml|fastest-levenshtein|re2js)$/,
   },
+  { files: /^nodepool\//, may: /^(model|schema|nodepool)\/|^(zod|yaml)$/ },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\/s3\//, may: /^(model|store)\/|^node:|^(aws4fetch|fast-xml-parser|p-limit)$/ },
   { files: /^rescue\//, may: /^rescue\/|^node:/ },
@@ -186,7 +187,7 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     reservation: ['machine'],
     sweep: ['node'],
   },
-  schema: { image: ['cluster'], nodepool: ['image', 'pool'] },
+  schema: { image: ['cluster'] },
   workflows: { image: ['machine'] },
 };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { nodepoolVariables } from '../../config/index.js';
 import type { JsonObject } from '../../model/json.js';
-import { importNodepool } from '../../schema/nodepool/import.js';
+import { importNodepool } from '../../nodepool/import.js';
 import { isPlainObject } from '../../schema/plain-json.js';
 import { maxPoolsBytes } from '../../schema/pool/read.js';
 import { formatProblem, ProblemsError } from '../../schema/problem.js';

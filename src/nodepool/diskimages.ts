@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from '../../model/json.js';
-import { imageSchema } from '../image/spec.js';
-import { warningAt, type Path, type Problem } from '../problem.js';
-import { problemsFromZod } from '../zod-problems.js';
+import { isJsonObject, type JsonObject } from '../model/json.js';
+import { imageSchema } from '../schema/image/spec.js';
+import { warningAt, type Path, type Problem } from '../schema/problem.js';
+import { problemsFromZod } from '../schema/zod-problems.js';
 import type { Names } from './names.js';
 import { remarkUnread } from './remarks.js';
 import type { Diskimage, NodepoolFile } from './written.js';

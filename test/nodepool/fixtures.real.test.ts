@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig } from '../../../src/config/index.js';
-import { importNodepool, type NodepoolReading } from '../../../src/schema/nodepool/import.js';
+import { loadConfig } from '../../src/config/index.js';
+import { importNodepool, type NodepoolReading } from '../../src/nodepool/import.js';
 
 /** The Python environment that `npm run setup:extras` makes, with Nodepool and its test fixtures. */
 const venv = join(loadConfig({ cwd: '/' }).cacheFolder, 'nodepool');

@@ -1,4 +1,4 @@
-import { warningAt, type Path, type Problem } from '../problem.js';
+import { warningAt, type Path, type Problem } from '../schema/problem.js';
 import { readForDriver, readKeys, type NodepoolPart } from './written.js';
 
 /** Known keys without a counterpart, and the alternatives. */

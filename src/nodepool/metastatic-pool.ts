@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../model/json.js';
-import { isPlainObject } from '../plain-json.js';
-import { warningAt, type Path, type Problem } from '../problem.js';
+import type { JsonObject } from '../model/json.js';
+import { isPlainObject } from '../schema/plain-json.js';
+import { warningAt, type Path, type Problem } from '../schema/problem.js';
 import { leftOut, remarkUnread } from './remarks.js';
 import type { Taking } from './taking.js';
 import type { NodepoolOffer, NodepoolPool, NodepoolProvider } from './written.js';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../model/json.js';
+import type { JsonObject } from '../model/json.js';
 import type { ImageUse } from './diskimages.js';
 import type { Names } from './names.js';
 

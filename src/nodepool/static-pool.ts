@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../model/json.js';
-import { warningAt, type Path, type Problem } from '../problem.js';
+import type { JsonObject } from '../model/json.js';
+import { warningAt, type Path, type Problem } from '../schema/problem.js';
 import { leftOut, remarkUnread } from './remarks.js';
 import type { Taking } from './taking.js';
 import type { NodepoolMachine, NodepoolPool } from './written.js';

@@ -1,4 +1,4 @@
-import { warningAt, type Problem } from '../problem.js';
+import { warningAt, type Problem } from '../schema/problem.js';
 
 /**
  * Replaces `%(NODEPOOL_X)` in the text of a file, as Nodepool does before it reads the YAML. Keeps variables without a

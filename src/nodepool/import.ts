@@ -1,11 +1,11 @@
 import { stringify } from 'yaml';
-import type { Json, JsonObject } from '../../model/json.js';
-import { isPlainObject } from '../plain-json.js';
-import { readPoolsFile } from '../pool/read.js';
-import { longestName } from '../pool/spec.js';
-import { errorAt, placeProblems, warningAt, type Path, type Problem } from '../problem.js';
-import { readYaml } from '../yaml-source.js';
-import { problemsFromZod } from '../zod-problems.js';
+import type { Json, JsonObject } from '../model/json.js';
+import { isPlainObject } from '../schema/plain-json.js';
+import { readPoolsFile } from '../schema/pool/read.js';
+import { longestName } from '../schema/pool/spec.js';
+import { errorAt, placeProblems, warningAt, type Path, type Problem } from '../schema/problem.js';
+import { readYaml } from '../schema/yaml-source.js';
+import { problemsFromZod } from '../schema/zod-problems.js';
 import { imageFormatOf, importCloudAccount, importCloudPool } from './cloud-pool.js';
 import { importDiskimages, type ImageUse } from './diskimages.js';
 import { Names } from './names.js';

@@ -1,4 +1,4 @@
-import { warningAt, type Path, type Problem } from '../problem.js';
+import { warningAt, type Path, type Problem } from '../schema/problem.js';
 import type { Taking } from './taking.js';
 import type { NodepoolProvider } from './written.js';
 

@@ -1,4 +1,4 @@
-import { warningAt, type Path, type Problem } from '../problem.js';
+import { warningAt, type Path, type Problem } from '../schema/problem.js';
 
 /**
  * Maps names of Nodepool, which may be any text, to unique valid names. The same name always maps to the same result.
