@@ -14,7 +14,7 @@ import { openConnection } from '../server/connect.js';
 import { heddle } from '../temporal-plugin.js';
 import { countMachines, countRuns, scriptsIn } from './count.js';
 import { startDev, type DevProcess } from './dev-process.js';
-import { check, say, narrate } from './say.js';
+import { styleText } from 'node:util';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dataFolder = join(root, '.heddle', 'demo');
@@ -224,4 +224,25 @@ function readExample(): ClusterSpec {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '(unknown)';
+}
+
+const startedAt = Date.now();
+
+/** One line of the demo's story, with the seconds since it began. */
+function say(text: string): void {
+  process.stdout.write(
+    `${styleText('dim', `${((Date.now() - startedAt) / 1000).toFixed(1).padStart(5)} s`)}  ${text}\n`,
+  );
+}
+
+/** A heading of the story. */
+function narrate(text: string): void {
+  process.stdout.write(`\n${styleText('bold', text)}\n`);
+}
+
+/** A count with its source, and whether it is as expected. */
+function check(ok: boolean, text: string): boolean {
+  const mark = ok ? styleText('green', 'ok   ') : styleText('red', 'WRONG');
+  process.stdout.write(`         ${mark}  ${text}\n`);
+  return ok;
 }

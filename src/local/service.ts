@@ -7,7 +7,6 @@ import { chooseKind } from './choose-kind.js';
 import { Extras } from './extras.js';
 import { Faults } from './faults.js';
 import { makePrivateFolder, writeJsonFile } from './files.js';
-import { startGuard } from './guard.js';
 import { Imaging } from './image/imaging.js';
 import { Inventory } from './inventory.js';
 import { Journal } from './journal.js';
@@ -18,10 +17,12 @@ import { machineStates } from './machine.js';
 import { Machines } from './machines.js';
 import type { Options } from './options.js';
 import { Power } from './power.js';
-import { killMarked } from './processes.js';
+import { killMarked, hasProcFs, markerVariable } from './processes.js';
 import { Quota } from './quota.js';
 import { addRoutes } from './http/routes.js';
 import { serveApi, type HttpServer } from './http/server.js';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { childEnvironment } from '../config/child-environment.js';
 
 export interface Service {
   readonly about: {
@@ -163,4 +164,32 @@ function dump(api: HttpServer, inventory: Inventory, faults: Faults, log: Logger
     },
     'heddle.stack_dump',
   );
+}
+
+// Reads until the service's end of the pipe is gone, then kills what carries the marker. Only the service's
+// death closes the pipe.
+const script = `
+while read -r _; do :; done
+for round in 1 2 3; do
+  for folder in /proc/[0-9]*; do
+    if tr '\\0' '\\n' 2>/dev/null <"$folder/environ" | grep -q "^$1"; then kill -9 "\${folder#/proc/}" 2>/dev/null; fi
+  done
+done 2>/dev/null`;
+
+/**
+ * Kills the machines when the service dies, even by SIGKILL, from a shell in a session of its own. Without
+ * /proc, the next start kills them.
+ */
+function startGuard(markerStart: string): ChildProcess | undefined {
+  if (!hasProcFs) return undefined;
+  const guard = spawn('/bin/sh', ['-c', script, 'heddle-guard', `${markerVariable}=${markerStart}`], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: childEnvironment({ set: { PATH: '/usr/local/bin:/usr/bin:/bin' } }),
+    cwd: '/',
+  });
+  guard.on('error', () => undefined);
+  guard.stdin?.on('error', () => undefined);
+  guard.unref();
+  return guard;
 }

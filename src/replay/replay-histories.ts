@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { EncryptionCodec, parseKeyRing, type KeyRing, type OnPlaintext } from '../temporal-plugin.js';
-import { explain } from './explain.js';
-import { findEvent, firstBadTask, viewEvent } from './find-event.js';
+import { findEvent, firstBadTask, viewEvent, type EventView } from './find-event.js';
 import { findUnreadable, firstSealed } from './payloads.js';
 import { exportRemedy, idOf, readHistory, startOf, type History, type HistoryEvent } from './read-history.js';
-import { createReplayer, type Replayer } from './replayer.js';
+import { createReplayer, type Replayer, type ReplayFailure } from './replayer.js';
 import type { ReplayFault, ReplayReport } from './report.js';
 import { wrapMessages } from './wrap-messages.js';
 
@@ -188,3 +187,43 @@ function undecryptable(history: History, id: number, message: string): ReplayFau
     event: event === undefined ? undefined : viewEvent(event),
   };
 }
+
+/** Describes how history and build differ, or the error of the build's code. */
+function explain({ kind, message }: ReplayFailure, event: EventView | undefined): string {
+  if (kind === 'failure')
+    return `this build's workflow fails${event === undefined ? '' : ` at event ${event.id}`}: ${message}`;
+  const core = message.replace(/^\[TMPRL1100\] Nondeterminism error: /, '');
+  const there = event === undefined ? 'the history' : `the history has ${describe(event)}`;
+  const pair = /^(\w[\w ]*?) of scheduled event '(.+)' does not match .* '(.+)'$/.exec(core);
+  if (pair !== null)
+    return `${there}; this build goes on with another ${pair[1]?.toLowerCase() ?? ''} there: ${pair[3] ?? ''}`;
+  if (/^No command scheduled for event/.test(core)) return `${there}; this build does nothing there`;
+  const machine = /^(.+?) machine (?:does not|cannot) handle this event/.exec(core)?.[1];
+  if (machine !== undefined)
+    return `${there}; this build ${doings[machine] ?? `goes on with another command (${machine})`} there`;
+  const patch = /^Non-deprecated patch marker encountered for change (\S+),/.exec(core)?.[1];
+  if (patch !== undefined)
+    return `${there}: it was written by a build with patched('${patch}'), which this build does not have`;
+  return `${there}; ${core}`;
+}
+
+/** "event 31, ActivityTaskScheduled (…)". */
+function describe({ id, type, about }: EventView): string {
+  return `event ${id}, ${type}${about === undefined ? '' : ` (${about})`}`;
+}
+
+/** Names of the SDK's state machines, and the workflow operation behind each. */
+const doings: Readonly<Record<string, string>> = {
+  Activity: 'schedules an activity',
+  'Local activity': 'runs a local activity',
+  Timer: 'starts a timer',
+  'Child workflow': 'starts a child workflow',
+  'Signal external WF': 'signals another workflow',
+  'Cancel external WF': 'cancels another workflow',
+  Update: 'answers an update',
+  Change: 'asks patched()',
+  'Complete workflow': 'completes the workflow',
+  'Fail workflow': 'fails the workflow',
+  'Cancel workflow': 'cancels the workflow',
+  'Continue as new workflow': 'continues as new',
+};

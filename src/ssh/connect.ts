@@ -6,8 +6,8 @@ import { authMethods } from './credentials.js';
 import { cannotReach, explainFailure } from './failure.js';
 import { createPinningVerifier, createVerifier, type HostKeyVerifier } from './host-key.js';
 import { openLink, type Link } from './jump.js';
-import { openSocket } from './socket.js';
 import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
+import { Socket } from 'node:net';
 
 export interface ConnectOptions {
   readonly signal?: AbortSignal;
@@ -121,4 +121,27 @@ async function openWay(target: SshTarget, options: ConnectOptions): Promise<Link
       /* Others use it too. */
     });
   return openLink(target, connect(jump, options), (connection) => connection.close());
+}
+
+type Written = (error?: Error | null) => void;
+
+/** Connects to a server; failures are events of the socket. */
+function openSocket(host: string, port: number): Socket {
+  const socket = new CorkedSocket();
+  // 2 ms a command instead of 44 ms.
+  socket.setNoDelay(true);
+  return socket.connect({ host, port });
+}
+
+/** Sends together what is written together: ssh2 writes each message in three parts. */
+class CorkedSocket extends Socket {
+  override write(chunk: Uint8Array | string, written?: Written): boolean;
+  override write(chunk: Uint8Array | string, encoding?: BufferEncoding, written?: Written): boolean;
+  override write(...message: unknown[]): boolean {
+    if (this.writableCorked === 0) {
+      this.cork();
+      process.nextTick(() => this.uncork());
+    }
+    return super.write(...(message as Parameters<Socket['write']>));
+  }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.js';
-import { webUiLink, webUiQueries } from '../../src/cli/system/web-ui.js';
+import { webUiLink, webUiQueries } from '../../src/cli/system/dev.js';
 import { openBrowser } from '../harness/account-page/browser.js';
 import { runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 import { until } from '../harness/until.js';

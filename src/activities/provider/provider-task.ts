@@ -15,9 +15,9 @@ import { deleteMachine } from './delete-machine.js';
 import { consoleMs, keepConsole } from './keep-console.js';
 import type { ActivityParts } from '../parts.js';
 import { callProvider, openTarget, type CallOptions } from './provider-call.js';
-import { refuseOwned } from '../sweep/refuse-owned.js';
 import type { TaskCall } from '../task-call.js';
 import { refuseResetDiscard, refuseSuperseded, resetTime } from './superseded.js';
+import { findOwners, type OwnMachine } from '../sweep/find-owners.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask(call: TaskCall): Promise<Pick<TaskOutcome, 'result' | 'found'>> {
@@ -169,4 +169,32 @@ async function untilVisible(
   await wait(Math.max(0, windowMs - Math.max(0, passedMs) - (performance.now() - begunAt)), undefined, {
     signal: anySignal([attempt.signal, attempt.detach]),
   });
+}
+
+/**
+ * The sweep deletes only machines without an owner at this moment: since the listing, a new cluster of that
+ * name may have adopted the machine.
+ */
+async function refuseOwned(parts: ActivityParts, machine: OwnMachine): Promise<void> {
+  const [owner] = await findOwners(parts.clusters, [machine]);
+  switch (owner?.is) {
+    case 'orphan':
+    case 'free':
+    case 'abandoned':
+    // The pass that decided had a record of it then, or a person named it.
+    case 'unknown':
+      return;
+    case 'mine':
+      throw new PluginError(
+        'Invalid',
+        `machine ${machine.providerid} belongs to a cluster now, so the sweep leaves it`,
+      );
+    case 'unclear':
+      throw new PluginError('Invalid', `the sweep leaves machine ${machine.providerid}, for ${owner.why}`);
+    default:
+      throw new PluginError(
+        'Invalid',
+        `the sweep leaves machine ${machine.providerid}, for its cluster is not planned yet and may take it over`,
+      );
+  }
 }

@@ -12,15 +12,29 @@ import { describeUsers } from '../account/account-users.js';
 import { openWorkspace } from '../account/workspace.js';
 import { CliError, exitCodes } from '../errors.js';
 import { isSameAddress, readConfiguration, type CommonOptions } from '../configuration.js';
-import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord } from './dev-record.js';
+import {
+  devRecordFile,
+  findDev,
+  readDevRecord,
+  removeDevRecord,
+  writeDevRecord,
+  type DevRecord,
+} from './dev-record.js';
 import { startServicesAgain } from './dev-services.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
 import { messageOf } from '../report-error.js';
-import { webUiLink, webUiQueries } from './web-ui.js';
 import { endWithParent } from '../../config/end-with-parent.js';
 import { catchInterrupt } from '../interrupts.js';
 import { formatClock } from '../format.js';
+import {
+  clusterWorkflowType,
+  imageWorkflowType,
+  machineWorkflowType,
+  poolWorkflowType,
+  reservationsWorkflowType,
+  searchAttributes,
+} from '../../model/names.js';
 
 /**
  * Starts everything on this machine and keeps it running until Ctrl-C. Clusters live in the data folder and
@@ -198,4 +212,23 @@ async function announce(output: Output, config: Config, parts: DevParts): Promis
   }
   output.line('next, in another terminal: heddle apply cluster.yaml');
   output.record({ ready: true, ...record });
+}
+
+const own = [
+  clusterWorkflowType,
+  poolWorkflowType,
+  machineWorkflowType,
+  imageWorkflowType,
+  reservationsWorkflowType,
+];
+
+/** Queries for the list of workflows: what users made, without the workflows that help it; clusters that wait for them. */
+export const webUiQueries = {
+  own: `WorkflowType IN (${own.map((type) => `"${type}"`).join(',')})`,
+  held: `${searchAttributes.phase}="held" AND ExecutionStatus="Running"`,
+} as const;
+
+/** The address of a list of workflows. */
+export function webUiLink({ ui, namespace }: Pick<DevRecord, 'ui' | 'namespace'>, query: string): string {
+  return `${ui}/namespaces/${namespace}/workflows?${new URLSearchParams({ query }).toString()}`;
 }

@@ -1,9 +1,8 @@
 import { upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { stableJson } from '../../model/node/payload.js';
-import { summariseSpec } from '../../model/cluster/spec-summary.js';
 import { indexLabels } from '../../model/cluster/labels.js';
-import type { Json } from '../../model/json.js';
+import type { Json, JsonObject } from '../../model/json.js';
 import { searchAttributes } from '../../model/names.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Operation } from '../../model/cluster/operation.js';
@@ -13,6 +12,7 @@ import type { ClusterState, Halt } from '../../model/cluster/state.js';
 import { change, type EntityMemory } from '../entity.js';
 import type { NodesState } from '../../model/cluster/work.js';
 import { conditionOf } from '../inbox.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
 
 /** Holds the nodes of a workflow during one run. The state itself is never mutated. */
 export interface NodesMemory extends Pick<EntityMemory, 'changes'> {
@@ -161,4 +161,13 @@ export async function keepSearchAttributes(memory: Memory): Promise<never> {
     }
     await conditionOf('search attributes', () => memory.changes !== seen);
   }
+}
+
+/** What a cluster consists of, for the memo of its workflow: a line for each group of nodes. */
+function summariseSpec({ nodes, labels }: ClusterSpec): JsonObject {
+  const groups = Object.entries(nodes).map(([name, { count, provider, hardware, image, services }]) => [
+    name,
+    `${count} × ${hardware} at ${provider}, image ${image}${services.length === 0 ? '' : `: ${services.join(', ')}`}`,
+  ]);
+  return { nodes: Object.fromEntries(groups), ...(labels === undefined ? {} : { labels }) };
 }

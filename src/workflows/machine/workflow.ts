@@ -1,23 +1,31 @@
 import { machineContract, type MachineReply, type MachineRequest } from '../../model/machine/contract.js';
 import { bounds } from '../../model/bounds.js';
 import { viewOfMachine } from '../../model/machine/view.js';
-import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, workflowInfo, isCancellation } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
 import { refusalOf, describeIntent, isUnfinished, unneededLoad } from '../../model/machine/decide.js';
-import { type MachineOperation, type MachineState, type Registration } from '../../model/machine/state.js';
+import type {
+  MachineOperation,
+  MachineState,
+  Registration,
+  MachineIntent,
+} from '../../model/machine/state.js';
 import { refuseLargeIntent } from '../../model/machine/remember.js';
 import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { change, now, newMemory, runEntity, type Message, type NextStep, handlersOf } from '../entity.js';
-import { askImage } from './ask-image.js';
-import type { MachineMemory } from './memory.js';
+import { type MachineMemory, note } from './memory.js';
 import { cancelOperation, operate } from './operate.js';
 import { runOperation } from './operations.js';
 import { checkMachine } from './periodic-check.js';
 import { ownershipOf } from './ownership.js';
-import { refreshAccount } from './refresh-account.js';
 import { requestUid } from '../taken-messages.js';
+import type { Knowledge } from '../../model/machine/answer.js';
+import type { ImageRef } from '../../model/machine/image.js';
+import { toNotDone } from './failure.js';
+import { can, runAction } from './run-step.js';
+import { schedule } from '../schedule.js';
 
 export type MachineInput =
   | { readonly registration: Registration; readonly uid: string; readonly by: string }
@@ -190,4 +198,56 @@ function detailsOf({ name, state, why, registration, image, operation, history }
           `- before: ${describeIntent(last.intent)}, ${last.state}${last.failure === undefined ? '' : `: ${last.failure.message}`}`,
         ]),
   ].join('\n');
+}
+
+/** Longest time for the question, in ms: then the caller decides without the answer. */
+const patienceMs = 20_000;
+
+/**
+ * Asks the machine's provider for an image. This changes nothing, so it is no operation and waits for none.
+ */
+async function askImage(memory: MachineMemory, image: ImageRef): Promise<Knowledge> {
+  if (!can(memory, 'IMAGE_EXISTS')) return { is: 'unknown', why: 'its provider cannot tell' };
+  try {
+    const { exists } = await runAction(memory, 'IMAGE_EXISTS', { order: { image }, leftMs: patienceMs });
+    // One that can be fetched from elsewhere need not be here.
+    return exists?.is === 'no' && can(memory, 'RETRIEVE_IMAGE')
+      ? { is: 'unknown', why: 'it may be fetched from elsewhere' }
+      : (exists ?? { is: 'unknown', why: 'it did not say' });
+  } catch (error) {
+    return { is: 'unknown', why: toNotDone(memory, 'IMAGE_EXISTS', error).message };
+  }
+}
+
+/** Operations that call the provider. */
+const asksProvider: readonly MachineIntent['kind'][] = [
+  'status',
+  'power',
+  'boot',
+  'load',
+  'capture',
+  'unload',
+  'retry',
+];
+
+/**
+ * Applies the present settings of the machine's account: heddle.yaml, or the build of the workers, may have changed
+ * since its registration.
+ */
+async function refreshAccount(memory: MachineMemory, { kind }: MachineIntent): Promise<void> {
+  if (!asksProvider.includes(kind)) return;
+  const { registration, account: before } = memory.state;
+  try {
+    const account = await schedule('DESCRIBE_ACCOUNT', registration, {
+      summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
+    });
+    // Another type of provider cannot have this machine.
+    if (account.type === before?.type) change(memory, { account });
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    note(
+      memory,
+      `the settings of its account are those of before: ${toNotDone(memory, 'CREATE', error).message}`,
+    );
+  }
 }

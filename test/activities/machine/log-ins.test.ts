@@ -3,7 +3,7 @@ import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { logInsProgram } from '../../../src/activities/machine/log-ins.js';
+import { logInsProgram } from '../../../src/activities/machine/node-status.js';
 
 /**
  * One record of utmp(5), as Linux has it: a log-in of a user is of type 7, the start of the system of type 2.

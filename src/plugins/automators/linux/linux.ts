@@ -1,4 +1,10 @@
-import { setTag, tags } from '../../../model/machine/current-image.js';
+import {
+  setTag,
+  tags,
+  parseCurrentImage,
+  revisionOf,
+  writeCurrentImage,
+} from '../../../model/machine/current-image.js';
 import {
   PluginError,
   type AccessInput,
@@ -9,11 +15,17 @@ import {
   type RunOutcome,
   type SystemInput,
   type TaskResult,
+  type Shell,
 } from '../../contract.js';
-import { inRecordHome } from '../../../model/machine/record-file.js';
+import {
+  inRecordHome,
+  readRecordCommand,
+  recordIn,
+  whyNotWritten,
+  writeRecordCommand,
+} from '../../../model/machine/record-file.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 import { grantAccess, revokeAccess } from './access.js';
-import { freshRecord, readRecord, writeRecord } from './record.js';
 import { captureHomeProgram, captureSystemProgram, processesLeft, sanitizeProgram } from './sanitize.js';
 
 /** Linux on a machine whose images are loaded and captured. */
@@ -139,4 +151,32 @@ function outcomeOf(wrong: string, { exitCode, stderr }: RunOutcome): Outcome {
   return exitCode === 0
     ? { answer: 'done' }
     : { answer: 'not done', why: `${wrong}: exit code ${exitCode} ${stderr.trim().slice(-300)}`.trim() };
+}
+
+function freshRecord({ image, machine, at }: SystemInput): string {
+  return writeCurrentImage({
+    name: image.name,
+    id: `${image.name}@${image.revision}`,
+    prettyName: image.name,
+    revision: image.revision,
+    createdAt: at,
+    machineId: machine.id,
+    hostname: machine.hostname,
+  });
+}
+
+/** Undefined if there is none. */
+async function readRecord(
+  shell: Shell,
+): Promise<{ readonly text: string; readonly name?: string; readonly revision?: string } | undefined> {
+  const read = recordIn(await shell.exec(readRecordCommand(), { timeoutMs: 20_000 }));
+  if ('why' in read) throw new PluginError('Retryable', read.why);
+  if (read.text === undefined) return undefined;
+  const record = parseCurrentImage(read.text);
+  return { text: read.text, name: record?.name, revision: record && revisionOf(record) };
+}
+
+async function writeRecord(shell: Shell, text: string): Promise<void> {
+  const why = whyNotWritten(await shell.exec(writeRecordCommand(text), { stdin: text, timeoutMs: 20_000 }));
+  if (why !== undefined) throw new PluginError('Invalid', why);
 }
