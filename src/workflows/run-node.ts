@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../model/json.js';
 import { taskTitle } from '../model/names.js';
 import { leanFailure } from '../model/node/room.js';
 import type { TaskRequest } from '../model/node/task-request.js';
-import { endedRun, nextRun } from '../model/node/run.js';
+import { attemptsUsed, endedRun, nextRun, repeatedRun, runKey } from '../model/node/run.js';
 import type { CurrentTask, NodeState } from '../model/node/state.js';
 import { mergePayload } from '../model/node/payload.js';
 import { machinePartOf } from '../model/node/result-table.js';
@@ -190,8 +190,7 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
   if (refusal !== undefined) return refuse(owner, step, refusal);
   const attempts = actionSpec(owner, step)?.attempts ?? 1;
   const key = runKey(step);
-  const firstRun = nextRun(owner.state().runs[key], owner.retry);
-  let run = firstRun;
+  let run = nextRun(owner.state().runs[key], owner.retry);
   let create: CreateCalls | undefined;
   for (;;) {
     note(owner, step, 'queued');
@@ -235,10 +234,10 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
       if (failure.record.kind === 'ScriptFailed') {
         const over = endedRun(run);
         owner.change((node) => ({ ...node, runs: { ...node.runs, [key]: over } }));
-        const again = run.number - firstRun.number;
-        if (again + 1 < attempts && !isPermanent(owner, step, failure.record)) {
-          await backOff(owner, step, again);
-          run = nextRun(over, owner.retry);
+        const used = attemptsUsed(run);
+        if (used < attempts && !isPermanent(owner, step, failure.record)) {
+          await backOff(owner, step, used - 1);
+          run = repeatedRun(run, owner.retry);
           continue;
         }
       }
@@ -284,11 +283,6 @@ function withNextRun(node: NodeState, step: Step): NodeState {
   const key = runKey(step);
   const run = node.runs[key];
   return run === undefined ? node : { ...node, runs: { ...node.runs, [key]: endedRun(run) } };
-}
-
-/** The task's name in the runs of its node. */
-export function runKey({ action, service }: Pick<Step, 'action' | 'service'>): string {
-  return `${service ?? '-'}/${action}`;
 }
 
 /** No process was begun, so not even a tear-down that may fail goes on. */

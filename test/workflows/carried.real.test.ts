@@ -248,7 +248,16 @@ describe('a cluster whose plan was not carried', () => {
     const group = await client.temporal.workflow.start<Workflow>(groupWorkflowType, {
       workflowId: groupWorkflowId(name, '1'),
       taskQueue: groupQueue,
-      args: [{ cluster: name, clusterUid: uid, group: '1', uid: groupUid, limits } satisfies GroupStart],
+      args: [
+        {
+          cluster: name,
+          clusterUid: uid,
+          group: '1',
+          uid: groupUid,
+          operation: '1',
+          limits,
+        } satisfies GroupStart,
+      ],
     });
     const work = {
       operation: '1',

@@ -162,7 +162,14 @@ export const groupContract = {
   start: [
     withField<unknown, unknown>(
       { carried: carried({ cluster: id(), clusterUid: text(100) }) },
-      object({ cluster: id(), clusterUid: text(100), group: id(), uid: text(100), limits: outline({}) }),
+      object({
+        cluster: id(),
+        clusterUid: text(100),
+        group: id(),
+        uid: text(100),
+        operation: id(),
+        limits: outline({}),
+      }),
     ),
   ],
   updates: { disown: disownRow },
@@ -273,7 +280,15 @@ function instruction() {
   return variants(
     'do',
     {
-      begin: { operation: id(), fresh: flag, toReplace: names, probe: flag, retriedAt: optional(count()) },
+      begin: {
+        operation: id(),
+        fresh: flag,
+        toReplace: names,
+        probe: flag,
+        retriedAt: optional(count()),
+        retry: optional(id()),
+      },
+      restore: {},
       work: {
         work: outline({
           operation: id(),

@@ -3,7 +3,7 @@ import type { TaskVariables } from './variables.js';
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../node/task-request.js';
-import type { AdoptedMachine } from '../node/state.js';
+import type { AdoptedMachine, NodeFacts, NodeState } from '../node/state.js';
 import type { Discard, OperationFailure } from './operation.js';
 import type { LastTaken, Numbered } from './numbered.js';
 import type { NodeReference, OutputNodes } from './output-nodes.js';
@@ -87,6 +87,8 @@ export interface GroupStart {
   readonly group: string;
   /** Another one in each start of a group of this cluster. */
   readonly uid: string;
+  /** Key of the operation that starts it; then that of the last operation that it began. */
+  readonly operation: string;
   readonly limits: Limits;
 }
 
@@ -95,10 +97,12 @@ export interface GroupState extends NodesState, GroupStart {
   /** Its own nodes as peers; the cluster keeps which group changed when. */
   readonly peers: PeersState;
   readonly incarnation: number;
-  /** The operation of its last instruction. */
-  readonly operation: string;
-  /** How many operations it has begun. */
+  /** How many operations it has begun after the one that started it. */
   readonly begun: number;
+  /** Uid of the last retry of the operation. */
+  readonly retry?: string;
+  /** What it forgot when it began an operation that it has no work of yet. */
+  readonly forgotten?: Forgotten;
   /** The last instructions that arrived. */
   readonly received?: LastTaken;
   /** Number of the last instructions that were carried out. */
@@ -118,6 +122,16 @@ export interface GroupState extends NodesState, GroupStart {
   readonly batchSlots: readonly BatchSlotRef[];
   readonly paused: boolean;
   readonly report: Pending;
+}
+
+/** An operation that is rejected changes nothing: the group then has this again. */
+export interface Forgotten extends Pick<GroupState, 'operation' | 'begun' | 'retry'> {
+  readonly nodes: Readonly<
+    Record<
+      string,
+      Pick<NodeState, 'runs' | 'failure' | 'excluded'> & Pick<NodeFacts, 'toReplace' | 'mayRemove'>
+    >
+  >;
 }
 
 /** As the next run gets it. */
@@ -157,6 +171,8 @@ export type Instruction =
       readonly probe: boolean;
       /** A person retries: when, in ms since the epoch by the server's clock. */
       readonly retriedAt?: number;
+      /** Uid of the last retry of the operation. */
+      readonly retry?: string;
       /** Nodes that the operation went on without stay failed. */
       readonly keepsExcluded?: true;
     }
@@ -176,6 +192,8 @@ export type Instruction =
       readonly references?: readonly NodeReference[];
       readonly limits: Limits;
     }
+  /** The operation that it began was rejected. */
+  | { readonly do: 'restore' }
   | { readonly do: 'probe' }
   | { readonly do: 'open'; readonly gates: readonly string[]; readonly batchSlots: readonly BatchSlotRef[] }
   | { readonly do: 'exclude'; readonly nodeId: string }

@@ -102,6 +102,11 @@ function nodesBroughtUp(intent: Intent): readonly string[] | undefined {
   }
 }
 
+/** Key of the operation under way. */
+export function keyOfOperation({ operation }: { readonly operation?: Operation }): string {
+  return operation === undefined ? '0' : operationKey(operation);
+}
+
 export interface MissingNodes {
   readonly count: number;
   /** The first of them. */

@@ -1,7 +1,12 @@
+import type { FailureRecord } from './failure.js';
+import type { NodeState } from './state.js';
+
 /** One execution of a task's scripts in one operation. */
 export interface TaskRun {
   /** Counts from 1. */
   readonly number: number;
+  /** The number of the run that this one repeats automatically; absent: its own. */
+  readonly first?: number;
   /** The retry that it began in; absent before the first. */
   readonly retry?: string;
   /** It is known to have ended, and the task begins another one if it comes again. */
@@ -19,6 +24,29 @@ export function nextRun(last: TaskRun | undefined, retry?: string): TaskRun {
   return retry === undefined ? { number } : { number, retry };
 }
 
+/** The run that repeats one that failed, as `attempts` of the action allows. */
+export function repeatedRun(last: TaskRun, retry?: string): TaskRun {
+  return { ...nextRun(endedRun(last), retry), first: last.first ?? last.number };
+}
+
 export function endedRun(run: TaskRun): TaskRun {
   return { ...run, over: true };
+}
+
+/** How many runs `attempts` of the action counts, this one included. */
+export function attemptsUsed({ number, first = number }: TaskRun): number {
+  return number - first + 1;
+}
+
+/** The task's name in the runs of its node. */
+export function runKey({ action, service }: Pick<FailureRecord, 'action' | 'service'>): string {
+  return `${service ?? '-'}/${action}`;
+}
+
+/** Lets what failed find its last run again: a retry that is delivered once more runs nothing for the second time. */
+export function withLastRun(node: NodeState): NodeState {
+  const { failure, runs } = node;
+  if (failure === undefined) return node;
+  const { over: _over, ...run } = runs[runKey(failure)] ?? { number: 0 };
+  return run.number === 0 ? node : { ...node, runs: { ...runs, [runKey(failure)]: run } };
 }

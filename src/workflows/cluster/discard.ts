@@ -1,7 +1,7 @@
 import type { Discard } from '../../model/cluster/operation.js';
 import type { Work } from '../../model/cluster/work.js';
 import type { NodeState } from '../../model/node/state.js';
-import { runKey } from '../run-node.js';
+import { runKey } from '../../model/node/run.js';
 import { startRun, type Executor } from './executor.js';
 import { changeNodes, dropNode, hideNode } from './memory.js';
 import { conditionOf } from '../inbox.js';

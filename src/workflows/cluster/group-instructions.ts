@@ -1,6 +1,7 @@
-import type { Instruction } from '../../model/cluster/group.js';
+import type { Forgotten, GroupState, Instruction } from '../../model/cluster/group.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { recordRetry, withoutService } from '../../model/node/record.js';
+import { withLastRun } from '../../model/node/run.js';
 import { discardIncomplete } from './discard.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
@@ -19,6 +20,8 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
   switch (instruction.do) {
     case 'begin':
       return beginOperation(memory, instruction);
+    case 'restore':
+      return restore(memory);
     case 'probe':
       return probeGroup(memory);
     case 'work':
@@ -48,11 +51,14 @@ type InstructionTo<Do extends Instruction['do']> = Extract<Instruction, { readon
 
 async function beginOperation(
   memory: GroupMemory,
-  { operation, fresh, toReplace, probe, retriedAt, keepsExcluded }: InstructionTo<'begin'>,
+  { operation, fresh, toReplace, probe, retriedAt, retry, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
-  delete memory.run;
-  const isSame = uidOfKey(operation) === uidOfKey(memory.state.operation);
-  change(memory, { operation, begun: memory.state.begun + (isSame ? 0 : 1) });
+  await endUnknownWork(memory);
+  const { operation: last, begun, retry: lastRetry } = memory.state;
+  const isSame = uidOfKey(operation) === uidOfKey(last);
+  if (fresh) change(memory, { forgotten: memory.state.forgotten ?? forgottenOf(memory.state) });
+  change(memory, { operation, begun: begun + (isSame ? 0 : 1), retry });
+  if (isSame && retry !== undefined && retry === lastRetry) changeNodes(memory, withLastRun);
   if (fresh) {
     for (const { nodeId, excluded } of Object.values(memory.state.nodes))
       if (excluded === true) showAgain(memory, nodeId);
@@ -68,6 +74,51 @@ async function beginOperation(
     return toReplace.includes(node.nodeId) ? { ...rest, facts: { ...rest.facts, toReplace: true } } : rest;
   });
   if (probe) await probeGroup(memory);
+}
+
+/** After a reset of the cluster, the group may work on an operation that the cluster does not know. */
+async function endUnknownWork(memory: GroupMemory): Promise<void> {
+  if (memory.run === undefined && memory.state.work === undefined) return;
+  await halt(memory, { how: 'settle' });
+  // Not everything has ended: the cluster cancels it.
+  if (memory.run !== undefined) await halt(memory, { how: 'cancel' });
+}
+
+function forgottenOf({ operation, begun, retry, nodes }: GroupState): Forgotten {
+  return {
+    operation,
+    begun,
+    retry,
+    nodes: Object.fromEntries(
+      Object.entries(nodes).map(
+        ([
+          id,
+          {
+            runs,
+            failure,
+            excluded,
+            facts: { toReplace, mayRemove },
+          },
+        ]) => [id, { runs, failure, excluded, toReplace, mayRemove }],
+      ),
+    ),
+  };
+}
+
+function restore(memory: GroupMemory): void {
+  const { forgotten } = memory.state;
+  if (forgotten === undefined) return;
+  const { nodes, operation, begun, retry } = forgotten;
+  change(memory, { operation, begun, retry, forgotten: undefined });
+  for (const [id, { runs, failure, excluded, toReplace, mayRemove }] of Object.entries(nodes)) {
+    changeNode(memory, id, ({ facts, ...node }) => ({
+      ...node,
+      runs,
+      failure,
+      facts: { ...facts, toReplace, mayRemove },
+    }));
+    if (excluded === true) exclude(memory, id);
+  }
 }
 
 async function probeGroup(memory: GroupMemory): Promise<void> {
@@ -118,6 +169,7 @@ function work(memory: GroupMemory, instruction: InstructionTo<'work'>): void {
     opened: [],
     batchSlots: [],
     work: given,
+    forgotten: undefined,
     command,
     variables,
     references,

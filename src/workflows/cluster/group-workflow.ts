@@ -82,7 +82,6 @@ function openState(input: GroupInput): GroupState {
     nodes: {},
     peers: noPeers,
     incarnation: 0,
-    operation: '0',
     begun: 0,
     seen: 0,
     reports: 0,

@@ -19,6 +19,7 @@ import {
   type Members,
   type NodeGroup,
 } from '../../model/cluster/group.js';
+import { keyOfOperation } from '../../model/cluster/operation.js';
 import { anyEarlierGroup } from '../../model/cluster/numbered.js';
 import { firstWithin, jsonBytes, mostSent } from '../../model/carried.js';
 import { mostServices } from '../../model/node/room.js';
@@ -216,12 +217,13 @@ const mostTries = 60;
 /** Ends groups of this name first that the cluster did not start. */
 async function startOnceFree(memory: Memory, id: string): Promise<void> {
   const { name, uid: clusterUid, limits } = memory.state;
+  const operation = keyOfOperation(memory.state);
   const workflowId = groupWorkflowId(name, id);
   for (let tries = 1; ; tries += 1) {
     // In the same workflow task as the start, so that no reset can separate them.
     const uid = uuid4();
     changeGroup(memory, id, { uid });
-    const start: GroupStart = { cluster: name, clusterUid, group: id, uid, limits };
+    const start: GroupStart = { cluster: name, clusterUid, group: id, uid, operation, limits };
     try {
       const started = await startChild<(input: GroupStart) => Promise<string>>(groupWorkflowType, {
         workflowId,

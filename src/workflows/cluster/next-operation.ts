@@ -8,6 +8,7 @@ import { stableJson } from '../../model/node/payload.js';
 import { servicesOf, type ClusterState, type QueuedOperation } from '../../model/cluster/state.js';
 import { endOperation, queueOperation } from './accept.js';
 import { change, now } from '../entity.js';
+import { instructAll } from './groups.js';
 import { isPublished, noteOutcome } from './events.js';
 import { changeNodes, changeOperation, showNode, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
@@ -109,7 +110,10 @@ function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
 /**
  * A request that could not be planned changed nothing: the operation that it was to follow is held as before.
  */
-function holdAgain(memory: Memory, { operation, nodes, target, planned, stopped }: ClusterState): void {
+function holdAgain(
+  memory: Memory,
+  { operation, nodes, target, planned, stopped, retry }: ClusterState,
+): void {
   change(memory, { stopped });
   if (operation?.state !== 'held') return;
   const history = memory.state.history.filter(({ id }) => id !== operation.id);
@@ -119,7 +123,9 @@ function holdAgain(memory: Memory, { operation, nodes, target, planned, stopped 
     history,
     ...(target === undefined ? {} : { target }),
     ...(planned === undefined ? {} : { planned }),
+    ...(retry === undefined ? {} : { retry }),
   });
+  instructAll(memory, { do: 'restore' });
   noteOutcome(memory, operation);
 }
 

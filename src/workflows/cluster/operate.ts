@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
 import type { PackedPlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
-import { describeIntent, discardOf } from '../../model/cluster/operation.js';
+import { describeIntent, discardOf, keyOfOperation } from '../../model/cluster/operation.js';
 import { operationKey } from '../../model/names.js';
 import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import { cutText } from '../../model/carried.js';
@@ -129,7 +129,7 @@ function isFirst({ state }: Memory, plan: ServedPlan): boolean {
 
 /** An apply repairs drift, so it probes all machines first; groups probe theirs. */
 async function probeAllNodes(memory: Memory): Promise<void> {
-  const { operation, name, uid, fresh = false, retriedAt } = memory.state;
+  const { operation, name, uid, fresh = false, retriedAt, retry } = memory.state;
   if (operation === undefined) return;
   const probe = operation.kind === 'apply' || operation.kind === 'rollback';
   const toReplace = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
@@ -140,6 +140,7 @@ async function probeAllNodes(memory: Memory): Promise<void> {
     toReplace: fresh ? toReplace : [],
     probe,
     ...(retriedAt === undefined ? {} : { retriedAt }),
+    ...(retry === undefined ? {} : { retry }),
     ...(operation.missing === undefined ? {} : { keepsExcluded: true }),
   });
   change(memory, { fresh: undefined, retriedAt: undefined });
@@ -228,7 +229,7 @@ function adopt(
       ...importsFor(memory.state, retired, imports),
     });
   }
-  const operation = memory.state.operation === undefined ? '0' : operationKey(memory.state.operation);
+  const operation = keyOfOperation(memory.state);
   const removals = memory.state.planned === true ? [] : removalsOf(plan);
   change(memory, {
     planned: true,

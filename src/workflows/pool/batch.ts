@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
-import { nextRun } from '../../model/node/run.js';
+import { nextRun, runKey } from '../../model/node/run.js';
 import type { NodeState } from '../../model/node/state.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { machinePartOf } from '../../model/node/result-table.js';
@@ -14,7 +14,6 @@ import { maxBatchSize, batchName, type BatchAction, type BatchResult } from '../
 import { schedule } from '../schedule.js';
 import { lacksRoom } from '../../model/pool/room.js';
 import { readTaskFailure, type TaskFailure } from '../task-failure.js';
-import { runKey } from '../run-node.js';
 import { requestFor } from '../task-request.js';
 import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';

@@ -83,7 +83,9 @@ export const samples: SampleMessages = {
   },
   group: {
     workflowId: 'cluster/web/group/1',
-    start: [{ cluster: 'web', clusterUid: uid, group: '1', uid, limits: { inlineNodes: 1 } }],
+    start: [
+      { cluster: 'web', clusterUid: uid, group: '1', uid, operation: '1-x', limits: { inlineNodes: 1 } },
+    ],
     updates: { disown: [machines] },
     signals: {
       instruct: [{ groupUid: uid, seq: 1, at: instructedAt, peersVersion: 7, list: [{ do: 'end' }] }],

@@ -12,7 +12,7 @@ import { peerScope } from '../work/service-work.js';
 import { outlinesOf } from '../order/dependencies.js';
 import type { Outlines } from '../order/dependencies.js';
 import type { Json } from '../../json.js';
-import { operationKey } from '../../names.js';
+import { keyOfOperation } from '../../cluster/operation.js';
 import type { MayRemove, NodeState } from '../../node/state.js';
 import { stableJson } from '../../node/payload.js';
 import { peersChangedAt } from '../../node/peers.js';
@@ -30,7 +30,7 @@ export type Summarised = Pick<
  * nodes.
  */
 export function summarise(state: Summarised & Pick<ClusterState, 'nodes' | 'groups'>): CurrentCluster {
-  const operation = keyOf(state);
+  const operation = keyOfOperation(state);
   const inGroups = Object.values(state.groups).flatMap(({ rows }) => rows);
   return summariseRows(state, [...rowsOf(Object.values(state.nodes), operation), ...inGroups]);
 }
@@ -38,7 +38,7 @@ export function summarise(state: Summarised & Pick<ClusterState, 'nodes' | 'grou
 /** The same of nodes that more than one workflow carries. */
 function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentCluster {
   const services = outlinesOf(servicesOf(state));
-  const operation = keyOf(state);
+  const operation = keyOfOperation(state);
   const nodes: readonly NodeSummary[] = mergeEqual(
     rows.map((row) => ({ ...row, facts: plannedFacts(state, services, row, operation) })),
   );
@@ -52,10 +52,6 @@ function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentClus
     ...(read.length === 0 ? {} : { readers: Object.fromEntries(read) }),
     ...(imports === undefined ? {} : { imports }),
   };
-}
-
-function keyOf({ operation }: Summarised): string {
-  return operation === undefined ? '' : operationKey(operation);
 }
 
 /** The facts of some nodes, seen from an operation. */

@@ -1,0 +1,212 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
+import { reset } from '../harness/faults/resets.js';
+import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { clustersOn } from '../harness/workflows/clusters-on.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+
+let folder: string;
+let stack: Stack;
+let worker: WorkerProcess;
+const { settled, apply, ended, machinesOf, pointAtRest, pointAfter } = clustersOn(() => stack);
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'heddle-group-retries-'));
+  stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    // Of four nodes, two are in a group.
+    config: { scale: { inlineNodes: 2, groupNodes: 4 } },
+  });
+  worker = await stack.startWorker();
+});
+afterAll(async () => {
+  await stack.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const specOf = (name: string, start: string, { node = {}, action = {}, more = {} } = {}): ClusterSpec =>
+  closed({
+    name,
+    nodes: { app: nodes(4, ['app'], node) },
+    services: {
+      app: { actions: { ...more, start: { type: 'shell', ...action, fields: { script: start } } } },
+    },
+  });
+
+async function linesOf(file: string): Promise<readonly string[]> {
+  const text = await readFile(join(folder, file), 'utf8').catch(() => '');
+  return text.split('\n').filter((line) => line !== '');
+}
+
+const say = (name: string): string => `echo "$HEDDLE_NODE" >>${join(folder, name)}`;
+
+async function fix(name: string): Promise<void> {
+  await writeFile(join(folder, `${name}-fixed`), '');
+}
+
+/** Failures of workflow tasks of the group. */
+async function failedTasks(name: string): Promise<readonly string[]> {
+  const { events } = await stack.client.temporal.workflow.getHandle(`cluster/${name}/group/1`).fetchHistory();
+  return (events ?? []).flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
+    failed === null || failed === undefined ? [] : [failed.failure?.message ?? 'no message'],
+  );
+}
+
+/** An apply that cannot be planned. */
+async function applyRejected(name: string): Promise<void> {
+  const { operation } = await stack.client.apply(specOf(name, 'true', { node: { provider: 'nope' } }));
+  expect((await settled(name, operation)).state).toBe('rejected');
+}
+
+describe('after a reset of a cluster whose group works', () => {
+  /** Fails until the cause is corrected, then waits for the gate. */
+  const gated = (name: string): string => {
+    const file = join(folder, name);
+    return (
+      `[ -e ${file}-fixed ] || exit 3; echo "$HEDDLE_NODE begin" >>${file}; ` +
+      `while [ ! -e ${file}-gate ]; do sleep 0.05; done; echo "$HEDDLE_NODE end" >>${file}`
+    );
+  };
+
+  it.each([
+    { withoutMessages: true, kill: true },
+    { withoutMessages: false, kill: true },
+    { withoutMessages: false, kill: false },
+  ])('a retry goes on: $withoutMessages, $kill', async ({ withoutMessages, kill }) => {
+    const name = `works-${withoutMessages}-${kill}`;
+    expect((await apply(specOf(name, gated(name)))).state).toBe('held');
+    const point = await pointAtRest(name);
+    await fix(name);
+    await stack.client.retry(name);
+    await until('all run', async () => (await linesOf(name)).length === 4);
+    if (kill) await worker.kill();
+    await reset(stack, name, withoutMessages ? point : await pointAfter(name, point), { withoutMessages });
+    if (kill) worker = await stack.startWorker();
+    if (withoutMessages) {
+      await pointAtRest(name);
+      await stack.client.retry(name);
+    }
+    await writeFile(join(folder, `${name}-gate`), '');
+    await until('it is done', async () => (await ended(name)) === undefined);
+    expect(await failedTasks(name)).toEqual([]);
+    const lines = await linesOf(name);
+    for (const node of ['app-3', 'app-4'])
+      expect(
+        lines.filter((line) => line.startsWith(node)),
+        node,
+      ).toEqual([`${node} begin`, `${node} end`]);
+  });
+
+  it('another apply goes on when the work of the group has ended', async () => {
+    const name = 'another';
+    const file = join(folder, name);
+    const slow = (word: string): ClusterSpec =>
+      specOf(name, `echo ${word} >${file}-$HEDDLE_NODE; while [ ! -e ${file}-gate ]; do sleep 0.05; done`, {
+        more: { configure: { type: 'shell', fields: { script: `echo "$HEDDLE_NODE" >>${file}` } } },
+      });
+    expect((await apply(specOf(name, 'true'))).state).toBe('done');
+    const point = await pointAtRest(name);
+    await stack.client.apply(slow('first'));
+    await until('scripts run', async () => (await linesOf(`${name}-app-3`)).length > 0);
+    await reset(stack, name, point, { withoutMessages: true });
+    await pointAtRest(name);
+    const { operation } = await stack.client.apply(slow('second'));
+    await writeFile(`${file}-gate`, '');
+    expect((await settled(name, operation)).state).toBe('done');
+    expect(await failedTasks(name)).toEqual([]);
+    for (const node of ['app-1', 'app-2', 'app-3', 'app-4'])
+      expect(await linesOf(`${name}-${node}`), node).toEqual(['second']);
+  });
+
+  it.each([1, 3])(
+    'a retry that failed and is delivered once more runs nothing (%i attempts)',
+    async (attempts) => {
+      const name = `failed-${attempts}`;
+      const spec = specOf(name, `${say(name)}; exit 3`, { action: { attempts } });
+      expect((await apply(spec)).state).toBe('held');
+      const point = await pointAtRest(name);
+      const { operation } = await stack.client.retry(name);
+      expect((await settled(name, operation)).state).toBe('held');
+      const before = await linesOf(name);
+      expect(before).toHaveLength(8 * attempts);
+      await reset(stack, name, await pointAfter(name, point));
+      await until('the retry has ended again', async () => {
+        const status = await stack.client.summary(name);
+        return status.operation?.state === 'held' && (status.operation.failures?.length ?? 0) > 0;
+      });
+      await pointAtRest(name);
+      expect(await linesOf(name)).toEqual(before);
+      await stack.client.retry(name);
+      expect((await settled(name, operation)).state).toBe('held');
+      expect(await linesOf(name)).toHaveLength(12 * attempts);
+    },
+  );
+});
+
+describe('after an apply that was rejected', () => {
+  it('a held replacement of nodes of a group replaces all of them', async () => {
+    const name = 'replace';
+    await fix(name);
+    const spec = specOf(name, `[ -e ${join(folder, `${name}-fixed`)} ] || exit 3`);
+    expect((await apply(spec)).state).toBe('done');
+    const before = await machinesOf(name);
+    await rm(join(folder, `${name}-fixed`));
+    const intent = { kind: 'replace', nodes: ['app-3', 'app-4'], width: 1 } as const;
+    const { operation } = await stack.client.operate(name, intent);
+    expect((await settled(name, operation)).state).toBe('held');
+    const failed = async (): Promise<readonly string[]> =>
+      (await stack.client.status(name)).nodes.flatMap(({ nodeId, failure }) =>
+        failure === undefined ? [] : [nodeId],
+      );
+    expect(await failed()).toEqual(['app-3']);
+    await applyRejected(name);
+    await until('the failure is shown again', async () => (await failed()).join() === 'app-3');
+    await fix(name);
+    await stack.client.retry(name);
+    expect((await settled(name, operation)).state).toBe('done');
+    const after = await machinesOf(name);
+    expect(after).toHaveLength(4);
+    expect(after.filter((machine) => before.includes(machine))).toEqual(
+      before.filter((machine) => /app-[12] /.test(machine)),
+    );
+  });
+
+  // A run whose end is not known is found by the id of its task.
+  it.each(['first', 'later'])('a retry of the %s apply keeps the ids of tasks in groups', async (which) => {
+    const name = `${which}-apply`;
+    if (which === 'later') expect((await apply(specOf(name, 'true'))).state).toBe('done');
+    const { state, uid } = await apply(specOf(name, 'exit 3'));
+    expect(state).toBe('held');
+    await applyRejected(name);
+    const { operation } = await stack.client.retry(name);
+    expect((await settled(name, operation)).state).toBe('held');
+    const { events } = await stack.client.temporal.workflow
+      .getHandle(`cluster/${name}/group/1`)
+      .fetchHistory();
+    const ids = (events ?? []).flatMap(
+      ({ activityTaskScheduledEventAttributes: task }) => task?.activityId ?? [],
+    );
+    const starts = ids.filter((id) => id.includes(`/app-3#`) && id.includes(`/START/${uid}`));
+    expect(starts).toHaveLength(2);
+    expect(new Set(starts).size).toBe(1);
+  });
+});
+
+it('a script with a wrong result runs again in a retry', async () => {
+  const name = 'wrong-result';
+  const start = `${say(name)}; [ -e ${join(folder, `${name}-fixed`)} ] || echo "not a result" >"$HEDDLE_RESULT"`;
+  const { state, failures = [] } = await apply(specOf(name, start));
+  expect(state).toBe('held');
+  expect(failures[0]).toMatchObject({
+    kind: 'ScriptFailed',
+    message: expect.stringContaining('HEDDLE_RESULT line 1'),
+  });
+  await fix(name);
+  const { operation } = await stack.client.retry(name);
+  expect((await settled(name, operation)).state).toBe('done');
+  expect(await linesOf(name)).toHaveLength(8);
+});
