@@ -119,7 +119,7 @@ describe('an apply that is limited', () => {
       { ...web, nodes: { ...web.nodes, app: group(2), lb: group(1) } },
       web,
       ['update app 1-2: REMOVE agent', 'update lb 1: CONFIGURE lb'],
-      4,
+      5,
     ],
     [
       'to a service leaves the machines of nodes, and removes no node',
@@ -133,6 +133,18 @@ describe('an apply that is limited', () => {
     const { plan } = planned(limit, wanted, before);
     expect(inWords(plan).toSorted()).toEqual(words.toSorted());
     expect(plan.left).toBe(left);
+  });
+
+  it('counts what it leaves although it does other tasks more than once', () => {
+    const agent = service({ peers: 'all', onPeersChange: 'configure' });
+    const needs = service({ ...needing('a'), peers: 'all', onPeersChange: 'configure' });
+    const cluster = new TestCluster();
+    cluster.run({ kind: 'apply' }, spec({ g: group(1, 'a') }, { a: agent }));
+    cluster.begin({ kind: 'apply', services: ['e'] });
+    const plan = cluster.plan(spec({ g: group(1, 'e'), h: group(1, 'a') }, { a: agent, e: needs }));
+    const rest = ['STOP a', 'REMOVE a'].filter((task) => !inWords(plan).join().includes(task));
+    expect(plan.left).toBeGreaterThanOrEqual(rest.length);
+    expect(rest).toHaveLength(2);
   });
 
   it.each<[string, Limit, string]>([

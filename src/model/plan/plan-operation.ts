@@ -6,7 +6,8 @@ import { replacementOf } from './machines/machines.js';
 import { checkRemovals } from './machines/removals.js';
 import { allOutlines, makeContext } from './make-context.js';
 import { linkGates, withoutGates } from './order/gates.js';
-import { countOf, indexesOf, type Kind, type Plan } from './plan.js';
+import { runKey } from '../node/run.js';
+import { indexesOf, type Kind, type Plan } from './plan.js';
 import { PlanError } from './plan-error.js';
 import { dependentsOf } from './rolling/dependents.js';
 import { stageDrains } from './rolling/drain.js';
@@ -29,11 +30,11 @@ export function planOperation(asked: PlanningInput): Plan {
   const { intent, spec } = input;
   const rolling = rollingOf(input);
   const working = rolling === undefined ? [] : workingButReplaced(input);
-  let { context, kinds, notes, tasks } = draftKinds(input, working);
+  let { context, kinds, notes, own } = draftKinds(input, working);
   // A rolling plan replaces machines that still work only when nothing else is left, `width` at a time. The
   // next plan does the others: the readers of addresses are updated in between.
   if (working.length > 0 && kinds.every((kind) => kind.later === true))
-    ({ context, kinds, notes, tasks } = draftKinds(input, working.slice(rolling?.width)));
+    ({ context, kinds, notes, own } = draftKinds(input, working.slice(rolling?.width)));
   const later = kinds.filter((kind) => kind.later === true).map(withoutGates);
   const now = linkGates(
     kinds.filter((kind) => kind.later === undefined),
@@ -42,7 +43,7 @@ export function planOperation(asked: PlanningInput): Plan {
   checkRemovals(input, { ...now, later });
   return {
     ...(input.scope === undefined ? now : { ...now, kinds: now.kinds.map(ownServices) }),
-    ...(input.scope === undefined ? {} : { left: Math.max(0, draftKinds(whole, []).tasks - tasks) }),
+    ...(input.scope === undefined ? {} : { left: tasksLeft(draftKinds(whole, []).own, own) }),
     placements: input.placements,
     ...(later.length === 0 ? {} : { later }),
     width: rolling?.width,
@@ -84,8 +85,8 @@ interface Drafts {
   readonly context: PlanContext;
   readonly kinds: readonly DraftKind[];
   readonly notes: readonly string[];
-  /** Without those of dependents, and of routers around batches of what they route to. */
-  readonly tasks: number;
+  /** Without tasks of dependents, and of routers around batches of what they route to. */
+  readonly own: readonly DraftKind[];
 }
 
 /** Drafts twice where services stop that others need: once to see which, once with those that follow. */
@@ -95,8 +96,26 @@ function draftKinds(input: PlanningInput, postponed: readonly string[]): Drafts 
   const { following, notes } = dependentsOf(alone, without);
   const context = { ...alone, following };
   const drafts = following.size === 0 ? without : draftsOf(context);
-  const tasks = without.reduce((sum, { nodes, chain }) => sum + countOf(nodes) * chain.length, 0);
-  return { context, kinds: stageDrains(context, mergeKinds(drafts)), notes, tasks };
+  return { context, kinds: stageDrains(context, mergeKinds(drafts)), notes, own: without };
+}
+
+/** How many tasks of the whole spec a part of it does not do; the part may repeat others. */
+function tasksLeft(whole: readonly DraftKind[], part: readonly DraftKind[]): number {
+  const done = new Map<string, number>();
+  for (const task of tasksOf(part)) done.set(task, (done.get(task) ?? 0) + 1);
+  let left = 0;
+  for (const task of tasksOf(whole)) {
+    const count = done.get(task) ?? 0;
+    if (count === 0) left += 1;
+    else done.set(task, count - 1);
+  }
+  return left;
+}
+
+function* tasksOf(kinds: readonly DraftKind[]): Generator<string> {
+  for (const { group, nodes, chain } of kinds)
+    for (const index of indexesOf(nodes))
+      for (const { action, service } of chain) yield `${nodeId(group, index)}/${runKey({ action, service })}`;
 }
 
 /** Nodes of one group differ in their services while a part of the spec is applied. */
