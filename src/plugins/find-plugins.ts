@@ -87,7 +87,12 @@ export function findPlugins(roots: readonly string[], builtIn?: string): FoundPl
 }
 
 const typeFolders = { provider: 'providers', automator: 'automators' } as const;
-const notDescriptors: ReadonlySet<string> = new Set(['package.json', 'package-lock.json', 'tsconfig.json']);
+const notDescriptors: ReadonlySet<string> = new Set([
+  'package.json',
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'tsconfig.json',
+]);
 const limits = { bytes: 256 * 1024, depth: 32 };
 
 function readPluginFolder(
