@@ -90,14 +90,14 @@ describe('a node that speaks for the program that it was sent', () => {
 
   test('has no results taken that are larger than the limit', async () => {
     await expect(run('end exit 0', 4 * 1024 * 1024)).rejects.toMatchObject({
-      kind: 'Invalid',
+      kind: 'ScriptFailed',
       message: expect.stringContaining('more than 8192 bytes') as string,
     });
   });
 
   test('has no results taken that are not lines of keys and values', async () => {
     await expect(run('end exit 0', 10)).rejects.toMatchObject({
-      kind: 'Invalid',
+      kind: 'ScriptFailed',
       message: expect.stringContaining('is not key=value') as string,
     });
   });

@@ -86,7 +86,7 @@ describe('run', () => {
     await expect(
       shellOf().run({ text: 'printf "good=1\\n\\nno equals sign\\n" > "$HEDDLE_RESULT"' }),
     ).rejects.toMatchObject({
-      kind: 'Invalid',
+      kind: 'ScriptFailed',
       message: expect.stringContaining('line 3: "no equals sign"'),
     });
   });
@@ -102,7 +102,10 @@ describe('run', () => {
   test('more than 8 KiB of results are refused', async () => {
     await expect(
       shellOf().run({ text: 'echo "k=$(head -c 9000 /dev/zero | tr "\\\\0" y)" > "$HEDDLE_RESULT"' }),
-    ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('more than 8192 bytes') });
+    ).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      message: expect.stringContaining('more than 8192 bytes'),
+    });
   });
 });
 
