@@ -7,7 +7,13 @@ import {
 } from '../../src/model/node/ownership.js';
 import type { NodeState } from '../../src/model/node/state.js';
 import { statusOfLeak } from '../../src/model/sweep/sweep-text.js';
-import { decideSweep, leakId, rememberedLeaks, type Evidence } from '../../src/model/sweep/decide.js';
+import {
+  decideSweep,
+  leakId,
+  rememberedLeaks,
+  withoutRepeats,
+  type Evidence,
+} from '../../src/model/sweep/decide.js';
 import type { AccountReport, Leak, LeakKind, Suspect, SweepPolicy } from '../../src/model/sweep/sweep.js';
 import { fc } from '../harness/property.js';
 
@@ -388,4 +394,19 @@ describe('the owner of a machine', () => {
     expect(wasAbandoned(operations, { key: 'u/app-1/3', providerid: 'm-12' })).toBe(false);
     expect(wasAbandoned(operations, { key: 'u/app-11/3', providerid: 'm-1' })).toBe(false);
   });
+});
+
+it('shows machines that two accounts of one cloud share with the first one alone', () => {
+  const shared = suspect('i-1');
+  const other = { ...account, name: 'other' };
+  const reports = withoutRepeats([
+    look([shared]),
+    look([shared, suspect('i-2')], { account: other }),
+    look([shared], { account: { ...account, name: 'third', type: 'openstack' } }),
+  ]);
+  expect(reports.map(({ suspects }) => suspects.map(({ providerid }) => providerid))).toEqual([
+    ['i-1'],
+    ['i-2'],
+    ['i-1'],
+  ]);
 });

@@ -167,6 +167,7 @@ describe('a rollback', () => {
     const back = await operate('locked', { kind: 'rollback' });
     expect(back.operation).toMatchObject({ state: 'rejected', reason: expect.stringMatching(locked) });
     expect(back.status.operation).toMatchObject({ id: held.operation.id, state: 'held' });
+    await expect(stack.client.abandon('locked', 'app-3')).rejects.toThrow(/is locked by its file/);
     expect(await machinesOf('locked')).toEqual(before);
   });
 
