@@ -145,6 +145,23 @@ describe('after a reset of a cluster whose group works', () => {
       expect(await linesOf(name)).toHaveLength(12 * attempts);
     },
   );
+
+  it('a replacement in a held operation that is delivered once more runs nothing', async () => {
+    const name = 'replaced';
+    expect((await apply(specOf(name, `${say(name)}; exit 3`))).state).toBe('held');
+    const point = await pointAtRest(name);
+    const { operation } = await stack.client.operate(name, { kind: 'replace', nodes: ['app-1'] });
+    expect((await settled(name, operation)).state).toBe('held');
+    const before = await linesOf(name);
+    expect(before).toHaveLength(8);
+    await reset(stack, name, await pointAfter(name, point));
+    await until('it has ended again', async () => {
+      const status = await stack.client.summary(name);
+      return status.operation?.state === 'held' && (status.operation.failures?.length ?? 0) > 0;
+    });
+    await pointAtRest(name);
+    expect(await linesOf(name)).toEqual(before);
+  });
 });
 
 describe('after an apply that was rejected', () => {

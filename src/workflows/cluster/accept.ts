@@ -136,6 +136,7 @@ function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly str
     fresh: false,
     toReplace: nodes,
     probe: false,
+    retry: requestUid(),
   });
   return resumeHeld(memory, operation);
 }

@@ -56,7 +56,7 @@ async function beginOperation(
   await endUnknownWork(memory);
   const { operation: last, begun, retry: lastRetry } = memory.state;
   const isSame = uidOfKey(operation) === uidOfKey(last);
-  if (fresh) change(memory, { forgotten: memory.state.forgotten ?? forgottenOf(memory.state) });
+  if (fresh) change(memory, { forgotten: forgottenOf(memory.state) });
   change(memory, { operation, begun: begun + (isSame ? 0 : 1), retry });
   if (isSame && retry !== undefined && retry === lastRetry) changeNodes(memory, withLastRun);
   if (fresh) {
