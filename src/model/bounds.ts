@@ -33,7 +33,8 @@ export const bounds = {
   group: {
     /** Up to 100 nodes. */
     nodes: part(1_100_000, 'nodes', 'placements'),
-    work: part(maxPlanBytes, 'work'),
+    /** A group has either of them. */
+    work: part(maxPlanBytes, 'work', 'forgotten'),
     /** Both are of the spec. */
     spec: part(maxSpecBytes + 10_000, 'services', 'config'),
     /** With the command, variables, and what is not reported yet. */

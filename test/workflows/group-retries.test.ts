@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -162,6 +162,86 @@ describe('after a reset of a cluster whose group works', () => {
     await pointAtRest(name);
     expect(await linesOf(name)).toEqual(before);
   });
+
+  it('two retries that failed and are delivered once more run nothing', async () => {
+    const name = 'two-retries';
+    expect((await apply(specOf(name, `${say(name)}; exit 3`))).state).toBe('held');
+    const point = await pointAtRest(name);
+    for (const _retry of [1, 2]) {
+      const { operation } = await stack.client.retry(name);
+      expect((await settled(name, operation)).state).toBe('held');
+      await pointAtRest(name);
+    }
+    const before = (await linesOf(name)).filter((node) => /app-[34]/.test(node));
+    expect(before).toHaveLength(6);
+    await reset(stack, name, await pointAfter(name, point));
+    await until('it has ended again', async () => {
+      const status = await stack.client.summary(name);
+      return status.operation?.state === 'held' && (status.operation.failures?.length ?? 0) > 0;
+    });
+    await pointAtRest(name);
+    expect((await linesOf(name)).filter((node) => /app-[34]/.test(node))).toEqual(before);
+  });
+
+  it('a replacement that is delivered once more makes no other machine in the group', async () => {
+    const name = 'replaced-again';
+    expect((await apply(specOf(name, 'true'))).state).toBe('done');
+    const point = await pointAtRest(name);
+    const { operation } = await stack.client.operate(name, { kind: 'replace', nodes: ['app-3'] });
+    expect((await settled(name, operation)).state).toBe('done');
+    const machines = await machinesOf(name);
+    await reset(stack, name, await pointAfter(name, point));
+    await until('it is done again', async () => {
+      const { operation: current, history } = await stack.client.summary(name);
+      return current === undefined && history.length === 2;
+    });
+    expect(await machinesOf(name)).toEqual(machines);
+  });
+
+  it('a removal that the cluster does not know does not go on', async () => {
+    const name = 'removal';
+    const file = join(folder, name);
+    const stop = {
+      type: 'shell',
+      fields: { script: `${say(name)}; while [ ! -e ${file}-gate ]; do sleep 0.05; done` },
+    };
+    const spec = (count: number): ClusterSpec =>
+      closed({
+        name,
+        nodes: { app: nodes(count, ['app']) },
+        services: { app: { actions: { start: { type: 'shell', fields: { script: 'true' } }, stop } } },
+      });
+    expect((await apply(spec(4))).state).toBe('done');
+    const machines = await machinesOf(name);
+    const point = await pointAtRest(name);
+    await stack.client.apply(spec(2));
+    await until('services stop', async () => (await linesOf(name)).length === 2);
+    await reset(stack, name, point, { withoutMessages: true });
+    await pointAtRest(name);
+    const { operation } = await stack.client.apply(spec(4));
+    await writeFile(`${file}-gate`, '');
+    expect((await settled(name, operation)).state).toBe('done');
+    expect(await machinesOf(name)).toEqual(machines);
+  });
+
+  it('an operation that was paused goes on', async () => {
+    const name = 'paused';
+    const file = join(folder, name);
+    const script = `${say(name)}; while [ ! -e ${file}-gate ]; do sleep 0.05; done`;
+    const spec = specOf(name, 'true', { more: { configure: { type: 'shell', fields: { script } } } });
+    expect((await apply(specOf(name, 'true'))).state).toBe('done');
+    const point = await pointAtRest(name);
+    await stack.client.apply(spec);
+    await until('scripts run', async () => (await linesOf(name)).length === 4);
+    await stack.client.pause(name);
+    await writeFile(`${file}-gate`, '');
+    await until('all tasks are paused', async () =>
+      (await stack.client.status(name)).nodes.every(({ current }) => current?.state !== 'running'),
+    );
+    await reset(stack, name, point, { withoutMessages: true });
+    await pointAtRest(name);
+    expect((await apply(spec)).state).toBe('done');
+  });
 });
 
 describe('after an apply that was rejected', () => {
@@ -211,6 +291,30 @@ describe('after an apply that was rejected', () => {
     expect(starts).toHaveLength(2);
     expect(new Set(starts).size).toBe(1);
   });
+});
+
+it('a node that an apply went on without runs in the next retry, if its cause is corrected', async () => {
+  const name = 'staged';
+  const fails = join(folder, `${name}-fails`);
+  const setFailing = async (...failing: readonly string[]): Promise<void> => {
+    await rm(fails, { recursive: true, force: true });
+    await mkdir(fails);
+    for (const node of failing) await writeFile(join(fails, node), '');
+  };
+  const spec = (hardware: string): ClusterSpec =>
+    specOf(name, `${say(name)}; [ ! -e ${fails}/$HEDDLE_NODE ]`, { node: { hardware, minimum: 3 } });
+  await setFailing();
+  expect((await apply(spec('small'))).state).toBe('done');
+  await setFailing('app-1', 'app-2');
+  const { operation } = await stack.client.apply(spec('large'), { width: 1 });
+  expect((await settled(name, operation)).state).toBe('held');
+  await setFailing('app-3', 'app-4');
+  await stack.client.retry(name);
+  expect((await settled(name, operation)).state).toBe('held');
+  await setFailing();
+  await stack.client.retry(name);
+  const { state, missing } = await settled(name, operation);
+  expect({ state, missing }).toEqual({ state: 'done', missing: undefined });
 });
 
 it('a script with a wrong result runs again in a retry', async () => {

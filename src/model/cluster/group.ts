@@ -99,8 +99,8 @@ export interface GroupState extends NodesState, GroupStart {
   readonly incarnation: number;
   /** How many operations it has begun after the one that started it. */
   readonly begun: number;
-  /** Uid of the last retry of the operation. */
-  readonly retry?: string;
+  /** Uids of the last requests by which users continued the operation. */
+  readonly retries: readonly string[];
   /** What it forgot when it began an operation that it has no work of yet. */
   readonly forgotten?: Forgotten;
   /** The last instructions that arrived. */
@@ -125,7 +125,7 @@ export interface GroupState extends NodesState, GroupStart {
 }
 
 /** An operation that is rejected changes nothing: the group then has this again. */
-export interface Forgotten extends Pick<GroupState, 'operation' | 'begun' | 'retry'> {
+export interface Forgotten extends Pick<GroupState, 'operation' | 'begun' | 'retries'> {
   readonly nodes: Readonly<
     Record<
       string,
@@ -171,7 +171,7 @@ export type Instruction =
       readonly probe: boolean;
       /** A person retries: when, in ms since the epoch by the server's clock. */
       readonly retriedAt?: number;
-      /** Uid of the last retry of the operation. */
+      /** Uid of the request by which a user continues the operation; absent if it was sent before. */
       readonly retry?: string;
       /** Nodes that the operation went on without stay failed. */
       readonly keepsExcluded?: true;

@@ -54,8 +54,11 @@ export interface ClusterState extends NodesState {
    * forgotten.
    */
   readonly fresh?: true;
-  /** A person retries, and the groups were not instructed yet: when, in ms since the epoch by the server's clock. */
-  readonly retriedAt?: number;
+  /**
+   * A user continued the operation, and the groups were not instructed yet. `at`: when the retry was sent, in ms since the
+   * epoch by the server's clock.
+   */
+  readonly resumed?: { readonly at?: number };
   /** Uid of the last request by which a user continued the operation under way. */
   readonly retry?: string;
   readonly peers: PeersState;

@@ -175,19 +175,16 @@ export function refuseRetry(memory: Memory, { operation: wanted }: RetryRequest)
  * delivers it again.
  */
 export function acceptRetry(memory: Memory): ApplyReply {
-  const retriedAt = sealedAt();
-  if (retriedAt !== undefined) {
-    changeNodes(memory, (node) => recordRetry(node, retriedAt));
-    change(memory, { retriedAt });
-  }
-  return resumeHeld(memory, heldOperation(memory));
+  const at = sealedAt();
+  if (at !== undefined) changeNodes(memory, (node) => recordRetry(node, at));
+  return resumeHeld(memory, heldOperation(memory), at);
 }
 
-function resumeHeld(memory: Memory, operation: Operation): ApplyReply {
+function resumeHeld(memory: Memory, operation: Operation, at?: number): ApplyReply {
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
   const { reason: _reason, failures: _failures, missing: _missing, repairs: _repairs, ...rest } = operation;
   const tasks = { ...rest.tasks, failed: 0 };
-  change(memory, { operation: { ...rest, tasks, state: 'running' }, retry: requestUid() });
+  change(memory, { operation: { ...rest, tasks, state: 'running' }, retry: requestUid(), resumed: { at } });
   return reply(memory, operation.id);
 }
 

@@ -15,6 +15,9 @@ import { change } from '../entity.js';
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
 const haltMs = 60_000;
 
+/** Requests of an operation that a group knows again if they are delivered once more. */
+const rememberedRetries = 20;
+
 /** Carries out one instruction of the cluster. Chains that it starts run in the background. */
 export async function carryOutInstruction(memory: GroupMemory, instruction: Instruction): Promise<void> {
   switch (instruction.do) {
@@ -54,24 +57,33 @@ async function beginOperation(
   { operation, fresh, toReplace, probe, retriedAt, retry, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
   await endUnknownWork(memory);
-  const { operation: last, begun, retry: lastRetry } = memory.state;
+  const { operation: last, begun, retries } = memory.state;
   const isSame = uidOfKey(operation) === uidOfKey(last);
+  // After a reset of the cluster, a request is delivered once more.
+  const isKnown = isSame && (fresh || (retry !== undefined && retries.includes(retry)));
   if (fresh) change(memory, { forgotten: forgottenOf(memory.state) });
-  change(memory, { operation, begun: begun + (isSame ? 0 : 1), retry });
-  if (isSame && retry !== undefined && retry === lastRetry) changeNodes(memory, withLastRun);
+  change(memory, {
+    operation,
+    begun: begun + (isSame ? 0 : 1),
+    retries: [...(isSame ? retries : []), ...(retry === undefined || isKnown ? [] : [retry])].slice(
+      -rememberedRetries,
+    ),
+  });
   if (fresh) {
     for (const { nodeId, excluded } of Object.values(memory.state.nodes))
       if (excluded === true) showAgain(memory, nodeId);
-    changeNodes(memory, ({ facts: { toReplace: _toReplace, mayRemove: _mayRemove, ...facts }, ...node }) => ({
+    changeNodes(memory, ({ facts: { toReplace: marked, mayRemove: _mayRemove, ...facts }, ...node }) => ({
       ...node,
-      facts,
+      facts: isKnown ? { ...facts, toReplace: marked } : facts,
       runs: {},
     }));
   }
   changeNodes(memory, (node) => {
     if (keepsExcluded === true && node.excluded === true) return node;
-    const rest = recordRetry(node, retriedAt);
-    return toReplace.includes(node.nodeId) ? { ...rest, facts: { ...rest.facts, toReplace: true } } : rest;
+    const rest = recordRetry(isKnown && !fresh ? withLastRun(node) : node, retriedAt);
+    return toReplace.includes(node.nodeId) && !isKnown
+      ? { ...rest, facts: { ...rest.facts, toReplace: true } }
+      : rest;
   });
   if (probe) await probeGroup(memory);
 }
@@ -79,16 +91,16 @@ async function beginOperation(
 /** After a reset of the cluster, the group may work on an operation that the cluster does not know. */
 async function endUnknownWork(memory: GroupMemory): Promise<void> {
   if (memory.run === undefined && memory.state.work === undefined) return;
-  await halt(memory, { how: 'settle' });
+  await halt(memory, { how: 'stop' });
   // Not everything has ended: the cluster cancels it.
   if (memory.run !== undefined) await halt(memory, { how: 'cancel' });
 }
 
-function forgottenOf({ operation, begun, retry, nodes }: GroupState): Forgotten {
+function forgottenOf({ operation, begun, retries, nodes }: GroupState): Forgotten {
   return {
     operation,
     begun,
-    retry,
+    retries,
     nodes: Object.fromEntries(
       Object.entries(nodes).map(
         ([
@@ -108,8 +120,8 @@ function forgottenOf({ operation, begun, retry, nodes }: GroupState): Forgotten 
 function restore(memory: GroupMemory): void {
   const { forgotten } = memory.state;
   if (forgotten === undefined) return;
-  const { nodes, operation, begun, retry } = forgotten;
-  change(memory, { operation, begun, retry, forgotten: undefined });
+  const { nodes, operation, begun, retries } = forgotten;
+  change(memory, { operation, begun, retries, forgotten: undefined });
   for (const [id, { runs, failure, excluded, toReplace, mayRemove }] of Object.entries(nodes)) {
     changeNode(memory, id, ({ facts, ...node }) => ({
       ...node,

@@ -129,7 +129,7 @@ function isFirst({ state }: Memory, plan: ServedPlan): boolean {
 
 /** An apply repairs drift, so it probes all machines first; groups probe theirs. */
 async function probeAllNodes(memory: Memory): Promise<void> {
-  const { operation, name, uid, fresh = false, retriedAt, retry } = memory.state;
+  const { operation, name, uid, fresh = false, resumed, retry } = memory.state;
   if (operation === undefined) return;
   const probe = operation.kind === 'apply' || operation.kind === 'rollback';
   const toReplace = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
@@ -139,11 +139,10 @@ async function probeAllNodes(memory: Memory): Promise<void> {
     fresh,
     toReplace: fresh ? toReplace : [],
     probe,
-    ...(retriedAt === undefined ? {} : { retriedAt }),
-    ...(retry === undefined ? {} : { retry }),
+    ...(resumed === undefined ? {} : { retry, retriedAt: resumed.at }),
     ...(operation.missing === undefined ? {} : { keepsExcluded: true }),
   });
-  change(memory, { fresh: undefined, retriedAt: undefined });
+  change(memory, { fresh: undefined, resumed: undefined });
   if (probe)
     await probeNodes({
       memory,

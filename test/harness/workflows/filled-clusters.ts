@@ -163,6 +163,7 @@ export function fullGroup(): object {
     incarnation: 100,
     operation: '7',
     begun: 7,
+    retries: many(20, (number) => pad(12, number)),
     received: [1_000_000, 1_800_000_000_000],
     seen: 3,
     reports: 1_000_000,
