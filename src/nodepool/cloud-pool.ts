@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/json.js';
 import { warningAt, type Path, type Problem } from '../schema/problem.js';
-import { leftOut, remarkUnread } from './remarks.js';
+import { labelOmitted, leftOut, remarkUnread } from './remarks.js';
 import { limitsOf, timesOf } from './simulated-pool.js';
 import type { Taking } from './taking.js';
 import type { CloudDriver, NodepoolOffer, NodepoolPool, NodepoolProvider } from './written.js';
@@ -58,12 +58,7 @@ export function importCloudPool(
     const at = [...path, 'labels', index];
     remarks.push(...remarkUnread('offer', offer, at, driver));
     if (!taking.declares(offer.name)) {
-      remarks.push(
-        warningAt(
-          [...at, 'name'],
-          `label ${offer.name} is not declared, or is disabled, and is omitted here`,
-        ),
-      );
+      remarks.push(labelOmitted(offer.name, at));
       continue;
     }
     const hardware = hardwareOf(offer, { driver, account, at, remarks });

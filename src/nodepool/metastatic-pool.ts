@@ -1,7 +1,7 @@
 import type { JsonObject } from '../model/json.js';
 import { isPlainObject } from '../schema/plain-json.js';
 import { warningAt, type Path, type Problem } from '../schema/problem.js';
-import { leftOut, remarkUnread } from './remarks.js';
+import { labelOmitted, leftOut, remarkUnread } from './remarks.js';
 import type { Taking } from './taking.js';
 import type { NodepoolOffer, NodepoolPool, NodepoolProvider } from './written.js';
 
@@ -34,8 +34,7 @@ export function importMetastaticPool(taking: Taking, pool: NodepoolPool, path: P
 
 function importOffer(taking: Taking, offer: NodepoolOffer, at: Path): readonly Problem[] {
   const { name, 'backing-label': backing = '' } = offer;
-  if (!taking.declares(name))
-    return [warningAt([...at, 'name'], `label ${name} is not declared, or is disabled, and is omitted here`)];
+  if (!taking.declares(name)) return [labelOmitted(name, at)];
   const serving = Object.entries(taking.pools).flatMap(([providerPool, { provider, labels }]) => {
     const backed = isPlainObject(labels) ? labels[taking.nameOf(backing)] : undefined;
     return isPlainObject(backed) && typeof provider === 'string'

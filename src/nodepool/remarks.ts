@@ -56,3 +56,8 @@ export function remarkUnread(
 export function leftOut(path: Path, right = 'Heddle has no alternative.'): Problem {
   return warningAt(path, 'has no counterpart and is omitted', right);
 }
+
+/** Of a label that the file does not declare, or that is disabled. */
+export function labelOmitted(label: string, at: Path): Problem {
+  return warningAt([...at, 'name'], `label ${label} is not declared, or is disabled, and is omitted here`);
+}

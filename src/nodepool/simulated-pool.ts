@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/json.js';
 import { warningAt, type Path, type Problem } from '../schema/problem.js';
-import { remarkUnread } from './remarks.js';
+import { labelOmitted, remarkUnread } from './remarks.js';
 import type { Taking } from './taking.js';
 import type { NodepoolPool, NodepoolProvider } from './written.js';
 
@@ -23,12 +23,7 @@ export function importSimulatedPool(
     const at = [...path, 'labels', index];
     remarks.push(...remarkUnread('offer', offer, at));
     if (!taking.declares(offer.name)) {
-      remarks.push(
-        warningAt(
-          [...at, 'name'],
-          `label ${offer.name} is not declared, or is disabled, and is omitted here`,
-        ),
-      );
+      remarks.push(labelOmitted(offer.name, at));
       continue;
     }
     const asked = [

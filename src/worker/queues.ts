@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type WorkerOptions, Runtime, type InjectedSinks } from '@temporalio/worker';
+import type { WorkerOptions } from '@temporalio/worker';
 import type { Config } from '../config/index.js';
 import { groupHeartbeats } from '../model/activities.js';
 import {
@@ -13,8 +13,7 @@ import {
   uploadQueue,
   workflowQueue,
 } from '../model/names.js';
-import { poolMetrics, type Metric, type MetricPoint, type PoolMetric } from '../model/pool/metric-table.js';
-import type { MetricSinks } from '../workflows/pool/metrics.js';
+import { metricSinks } from './metric-sinks.js';
 
 /** The type of the SDK leaves out `isolateExecutionTimeout`, which it documents for tests. */
 type QueueOptions = Partial<WorkerOptions> & {
@@ -88,41 +87,4 @@ export function builderWorkers({ site, builder: { builds, uploads } }: Config): 
     { taskQueue: buildQueue(site), maxConcurrentActivityTaskExecutions: builds + 1 },
     { taskQueue: uploadQueue(site), maxConcurrentActivityTaskExecutions: uploads },
   ];
-}
-
-/** Publishes the metrics of workflows at the worker's endpoint. */
-export const metricSinks: InjectedSinks<MetricSinks> = {
-  heddleMetrics: {
-    publish: {
-      fn: (_info, points) => {
-        for (const point of points) recorderOf(point.name)(point);
-      },
-      callDuringReplay: false,
-    },
-  },
-};
-
-type Recorder = (point: MetricPoint) => void;
-
-/** Created once: each instrument is a call of native code. */
-const recorders = new Map<PoolMetric, Recorder>();
-
-function recorderOf(name: PoolMetric): Recorder {
-  const recorder = recorders.get(name) ?? createRecorder(name, poolMetrics[name]);
-  recorders.set(name, recorder);
-  return recorder;
-}
-
-function createRecorder(name: string, { kind, unit, help }: Metric): Recorder {
-  const { metricMeter } = Runtime.instance();
-  if (kind === 'counter') {
-    const counter = metricMeter.createCounter(name, unit, help);
-    return ({ value, tags }) => counter.add(value, tags);
-  }
-  if (kind === 'histogram') {
-    const histogram = metricMeter.createHistogram(name, 'float', unit, help);
-    return ({ value, tags }) => histogram.record(value, tags);
-  }
-  const gauge = metricMeter.createGauge(name, 'float', unit, help);
-  return ({ value, tags }) => gauge.set(value, tags);
 }

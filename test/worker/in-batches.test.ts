@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inBatches } from '../../src/worker/account-workflows.js';
+import { inBatches } from '../../src/worker/in-batches.js';
 
 it('sends what arrives during a call with the next one, and gives each caller its own result', async () => {
   const calls: (readonly number[])[] = [];

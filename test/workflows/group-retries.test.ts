@@ -1,32 +1,14 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { reset } from '../harness/faults/resets.js';
-import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
 import { until } from '../harness/until.js';
-import { clustersOn } from '../harness/workflows/clusters-on.js';
+import { openGroupedClusters } from '../harness/workflows/grouped-clusters.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
-let folder: string;
-let stack: Stack;
-let worker: WorkerProcess;
-const { settled, apply, ended, machinesOf, pointAtRest, pointAfter } = clustersOn(() => stack);
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-group-retries-'));
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    // Of four nodes, two are in a group.
-    config: { scale: { inlineNodes: 2, groupNodes: 4 } },
-  });
-  worker = await stack.startWorker();
-});
-afterAll(async () => {
-  await stack.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const clusters = openGroupedClusters();
+const { settled, apply, ended, machinesOf, pointAtRest, pointAfter, linesOf } = clusters;
 
 const specOf = (name: string, start: string, { node = {}, action = {}, more = {} } = {}): ClusterSpec =>
   closed({
@@ -37,20 +19,17 @@ const specOf = (name: string, start: string, { node = {}, action = {}, more = {}
     },
   });
 
-async function linesOf(file: string): Promise<readonly string[]> {
-  const text = await readFile(join(folder, file), 'utf8').catch(() => '');
-  return text.split('\n').filter((line) => line !== '');
-}
-
-const say = (name: string): string => `echo "$HEDDLE_NODE" >>${join(folder, name)}`;
+const say = (name: string): string => `echo "$HEDDLE_NODE" >>${join(clusters.folder, name)}`;
 
 async function fix(name: string): Promise<void> {
-  await writeFile(join(folder, `${name}-fixed`), '');
+  await writeFile(join(clusters.folder, `${name}-fixed`), '');
 }
 
 /** Failures of workflow tasks of the group. */
 async function failedTasks(name: string): Promise<readonly string[]> {
-  const { events } = await stack.client.temporal.workflow.getHandle(`cluster/${name}/group/1`).fetchHistory();
+  const { events } = await clusters.stack.client.temporal.workflow
+    .getHandle(`cluster/${name}/group/1`)
+    .fetchHistory();
   return (events ?? []).flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
     failed === null || failed === undefined ? [] : [failed.failure?.message ?? 'no message'],
   );
@@ -58,14 +37,16 @@ async function failedTasks(name: string): Promise<readonly string[]> {
 
 /** An apply that cannot be planned. */
 async function applyRejected(name: string): Promise<void> {
-  const { operation } = await stack.client.apply(specOf(name, 'true', { node: { provider: 'nope' } }));
+  const { operation } = await clusters.stack.client.apply(
+    specOf(name, 'true', { node: { provider: 'nope' } }),
+  );
   expect((await settled(name, operation)).state).toBe('rejected');
 }
 
 describe('after a reset of a cluster whose group works', () => {
   /** Fails until the cause is corrected, then waits for the gate. */
   const gated = (name: string): string => {
-    const file = join(folder, name);
+    const file = join(clusters.folder, name);
     return (
       `[ -e ${file}-fixed ] || exit 3; echo "$HEDDLE_NODE begin" >>${file}; ` +
       `while [ ! -e ${file}-gate ]; do sleep 0.05; done; echo "$HEDDLE_NODE end" >>${file}`
@@ -73,24 +54,25 @@ describe('after a reset of a cluster whose group works', () => {
   };
 
   it.each([
-    { withoutMessages: true, kill: true },
-    { withoutMessages: false, kill: true },
-    { withoutMessages: false, kill: false },
-  ])('a retry goes on: $withoutMessages, $kill', async ({ withoutMessages, kill }) => {
-    const name = `works-${withoutMessages}-${kill}`;
+    ['later-killed', 'that is sent after it, with the worker killed', true, true],
+    ['killed', 'that is delivered once more, with the worker killed', false, true],
+    ['alive', 'that is delivered once more', false, false],
+  ])('a retry goes on: %s, %s', async (name, _title, withoutMessages, kill) => {
     expect((await apply(specOf(name, gated(name)))).state).toBe('held');
     const point = await pointAtRest(name);
     await fix(name);
-    await stack.client.retry(name);
+    await clusters.stack.client.retry(name);
     await until('all run', async () => (await linesOf(name)).length === 4);
-    if (kill) await worker.kill();
-    await reset(stack, name, withoutMessages ? point : await pointAfter(name, point), { withoutMessages });
-    if (kill) worker = await stack.startWorker();
+    const resetIt = async (): Promise<void> =>
+      reset(clusters.stack, name, withoutMessages ? point : await pointAfter(name, point), {
+        withoutMessages,
+      });
+    await (kill ? clusters.withoutWorker(resetIt) : resetIt());
     if (withoutMessages) {
       await pointAtRest(name);
-      await stack.client.retry(name);
+      await clusters.stack.client.retry(name);
     }
-    await writeFile(join(folder, `${name}-gate`), '');
+    await writeFile(join(clusters.folder, `${name}-gate`), '');
     await until('it is done', async () => (await ended(name)) === undefined);
     expect(await failedTasks(name)).toEqual([]);
     const lines = await linesOf(name);
@@ -103,18 +85,18 @@ describe('after a reset of a cluster whose group works', () => {
 
   it('another apply goes on when the work of the group has ended', async () => {
     const name = 'another';
-    const file = join(folder, name);
+    const file = join(clusters.folder, name);
     const slow = (word: string): ClusterSpec =>
       specOf(name, `echo ${word} >${file}-$HEDDLE_NODE; while [ ! -e ${file}-gate ]; do sleep 0.05; done`, {
         more: { configure: { type: 'shell', fields: { script: `echo "$HEDDLE_NODE" >>${file}` } } },
       });
     expect((await apply(specOf(name, 'true'))).state).toBe('done');
     const point = await pointAtRest(name);
-    await stack.client.apply(slow('first'));
+    await clusters.stack.client.apply(slow('first'));
     await until('scripts run', async () => (await linesOf(`${name}-app-3`)).length > 0);
-    await reset(stack, name, point, { withoutMessages: true });
+    await reset(clusters.stack, name, point, { withoutMessages: true });
     await pointAtRest(name);
-    const { operation } = await stack.client.apply(slow('second'));
+    const { operation } = await clusters.stack.client.apply(slow('second'));
     await writeFile(`${file}-gate`, '');
     expect((await settled(name, operation)).state).toBe('done');
     expect(await failedTasks(name)).toEqual([]);
@@ -129,18 +111,18 @@ describe('after a reset of a cluster whose group works', () => {
       const spec = specOf(name, `${say(name)}; exit 3`, { action: { attempts } });
       expect((await apply(spec)).state).toBe('held');
       const point = await pointAtRest(name);
-      const { operation } = await stack.client.retry(name);
+      const { operation } = await clusters.stack.client.retry(name);
       expect((await settled(name, operation)).state).toBe('held');
       const before = await linesOf(name);
       expect(before).toHaveLength(8 * attempts);
-      await reset(stack, name, await pointAfter(name, point));
+      await reset(clusters.stack, name, await pointAfter(name, point));
       await until('the retry has ended again', async () => {
-        const status = await stack.client.summary(name);
+        const status = await clusters.stack.client.summary(name);
         return status.operation?.state === 'held' && (status.operation.failures?.length ?? 0) > 0;
       });
       await pointAtRest(name);
       expect(await linesOf(name)).toEqual(before);
-      await stack.client.retry(name);
+      await clusters.stack.client.retry(name);
       expect((await settled(name, operation)).state).toBe('held');
       expect(await linesOf(name)).toHaveLength(12 * attempts);
     },
@@ -150,13 +132,13 @@ describe('after a reset of a cluster whose group works', () => {
     const name = 'replaced';
     expect((await apply(specOf(name, `${say(name)}; exit 3`))).state).toBe('held');
     const point = await pointAtRest(name);
-    const { operation } = await stack.client.operate(name, { kind: 'replace', nodes: ['app-1'] });
+    const { operation } = await clusters.stack.client.operate(name, { kind: 'replace', nodes: ['app-1'] });
     expect((await settled(name, operation)).state).toBe('held');
     const before = await linesOf(name);
     expect(before).toHaveLength(8);
-    await reset(stack, name, await pointAfter(name, point));
+    await reset(clusters.stack, name, await pointAfter(name, point));
     await until('it has ended again', async () => {
-      const status = await stack.client.summary(name);
+      const status = await clusters.stack.client.summary(name);
       return status.operation?.state === 'held' && (status.operation.failures?.length ?? 0) > 0;
     });
     await pointAtRest(name);
@@ -168,15 +150,15 @@ describe('after a reset of a cluster whose group works', () => {
     expect((await apply(specOf(name, `${say(name)}; exit 3`))).state).toBe('held');
     const point = await pointAtRest(name);
     for (const _retry of [1, 2]) {
-      const { operation } = await stack.client.retry(name);
+      const { operation } = await clusters.stack.client.retry(name);
       expect((await settled(name, operation)).state).toBe('held');
       await pointAtRest(name);
     }
     const before = (await linesOf(name)).filter((node) => /app-[34]/.test(node));
     expect(before).toHaveLength(6);
-    await reset(stack, name, await pointAfter(name, point));
+    await reset(clusters.stack, name, await pointAfter(name, point));
     await until('it has ended again', async () => {
-      const status = await stack.client.summary(name);
+      const status = await clusters.stack.client.summary(name);
       return status.operation?.state === 'held' && (status.operation.failures?.length ?? 0) > 0;
     });
     await pointAtRest(name);
@@ -187,12 +169,12 @@ describe('after a reset of a cluster whose group works', () => {
     const name = 'replaced-again';
     expect((await apply(specOf(name, 'true'))).state).toBe('done');
     const point = await pointAtRest(name);
-    const { operation } = await stack.client.operate(name, { kind: 'replace', nodes: ['app-3'] });
+    const { operation } = await clusters.stack.client.operate(name, { kind: 'replace', nodes: ['app-3'] });
     expect((await settled(name, operation)).state).toBe('done');
     const machines = await machinesOf(name);
-    await reset(stack, name, await pointAfter(name, point));
+    await reset(clusters.stack, name, await pointAfter(name, point));
     await until('it is done again', async () => {
-      const { operation: current, history } = await stack.client.summary(name);
+      const { operation: current, history } = await clusters.stack.client.summary(name);
       return current === undefined && history.length === 2;
     });
     expect(await machinesOf(name)).toEqual(machines);
@@ -200,7 +182,7 @@ describe('after a reset of a cluster whose group works', () => {
 
   it('a removal that the cluster does not know does not go on', async () => {
     const name = 'removal';
-    const file = join(folder, name);
+    const file = join(clusters.folder, name);
     const stop = {
       type: 'shell',
       fields: { script: `${say(name)}; while [ ! -e ${file}-gate ]; do sleep 0.05; done` },
@@ -214,11 +196,11 @@ describe('after a reset of a cluster whose group works', () => {
     expect((await apply(spec(4))).state).toBe('done');
     const machines = await machinesOf(name);
     const point = await pointAtRest(name);
-    await stack.client.apply(spec(2));
+    await clusters.stack.client.apply(spec(2));
     await until('services stop', async () => (await linesOf(name)).length === 2);
-    await reset(stack, name, point, { withoutMessages: true });
+    await reset(clusters.stack, name, point, { withoutMessages: true });
     await pointAtRest(name);
-    const { operation } = await stack.client.apply(spec(4));
+    const { operation } = await clusters.stack.client.apply(spec(4));
     await writeFile(`${file}-gate`, '');
     expect((await settled(name, operation)).state).toBe('done');
     expect(await machinesOf(name)).toEqual(machines);
@@ -226,19 +208,19 @@ describe('after a reset of a cluster whose group works', () => {
 
   it('an operation that was paused goes on', async () => {
     const name = 'paused';
-    const file = join(folder, name);
+    const file = join(clusters.folder, name);
     const script = `${say(name)}; while [ ! -e ${file}-gate ]; do sleep 0.05; done`;
     const spec = specOf(name, 'true', { more: { configure: { type: 'shell', fields: { script } } } });
     expect((await apply(specOf(name, 'true'))).state).toBe('done');
     const point = await pointAtRest(name);
-    await stack.client.apply(spec);
+    await clusters.stack.client.apply(spec);
     await until('scripts run', async () => (await linesOf(name)).length === 4);
-    await stack.client.pause(name);
+    await clusters.stack.client.pause(name);
     await writeFile(`${file}-gate`, '');
     await until('all tasks are paused', async () =>
-      (await stack.client.status(name)).nodes.every(({ current }) => current?.state !== 'running'),
+      (await clusters.stack.client.status(name)).nodes.every(({ current }) => current?.state !== 'running'),
     );
-    await reset(stack, name, point, { withoutMessages: true });
+    await reset(clusters.stack, name, point, { withoutMessages: true });
     await pointAtRest(name);
     expect((await apply(spec)).state).toBe('done');
   });
@@ -248,22 +230,22 @@ describe('after an apply that was rejected', () => {
   it('a held replacement of nodes of a group replaces all of them', async () => {
     const name = 'replace';
     await fix(name);
-    const spec = specOf(name, `[ -e ${join(folder, `${name}-fixed`)} ] || exit 3`);
+    const spec = specOf(name, `[ -e ${join(clusters.folder, `${name}-fixed`)} ] || exit 3`);
     expect((await apply(spec)).state).toBe('done');
     const before = await machinesOf(name);
-    await rm(join(folder, `${name}-fixed`));
+    await rm(join(clusters.folder, `${name}-fixed`));
     const intent = { kind: 'replace', nodes: ['app-3', 'app-4'], width: 1 } as const;
-    const { operation } = await stack.client.operate(name, intent);
+    const { operation } = await clusters.stack.client.operate(name, intent);
     expect((await settled(name, operation)).state).toBe('held');
     const failed = async (): Promise<readonly string[]> =>
-      (await stack.client.status(name)).nodes.flatMap(({ nodeId, failure }) =>
+      (await clusters.stack.client.status(name)).nodes.flatMap(({ nodeId, failure }) =>
         failure === undefined ? [] : [nodeId],
       );
     expect(await failed()).toEqual(['app-3']);
     await applyRejected(name);
     await until('the failure is shown again', async () => (await failed()).join() === 'app-3');
     await fix(name);
-    await stack.client.retry(name);
+    await clusters.stack.client.retry(name);
     expect((await settled(name, operation)).state).toBe('done');
     const after = await machinesOf(name);
     expect(after).toHaveLength(4);
@@ -279,9 +261,9 @@ describe('after an apply that was rejected', () => {
     const { state, uid } = await apply(specOf(name, 'exit 3'));
     expect(state).toBe('held');
     await applyRejected(name);
-    const { operation } = await stack.client.retry(name);
+    const { operation } = await clusters.stack.client.retry(name);
     expect((await settled(name, operation)).state).toBe('held');
-    const { events } = await stack.client.temporal.workflow
+    const { events } = await clusters.stack.client.temporal.workflow
       .getHandle(`cluster/${name}/group/1`)
       .fetchHistory();
     const ids = (events ?? []).flatMap(
@@ -295,7 +277,7 @@ describe('after an apply that was rejected', () => {
 
 it('a node that an apply went on without runs in the next retry, if its cause is corrected', async () => {
   const name = 'staged';
-  const fails = join(folder, `${name}-fails`);
+  const fails = join(clusters.folder, `${name}-fails`);
   const setFailing = async (...failing: readonly string[]): Promise<void> => {
     await rm(fails, { recursive: true, force: true });
     await mkdir(fails);
@@ -306,20 +288,20 @@ it('a node that an apply went on without runs in the next retry, if its cause is
   await setFailing();
   expect((await apply(spec('small'))).state).toBe('done');
   await setFailing('app-1', 'app-2');
-  const { operation } = await stack.client.apply(spec('large'), { width: 1 });
+  const { operation } = await clusters.stack.client.apply(spec('large'), { width: 1 });
   expect((await settled(name, operation)).state).toBe('held');
   await setFailing('app-3', 'app-4');
-  await stack.client.retry(name);
+  await clusters.stack.client.retry(name);
   expect((await settled(name, operation)).state).toBe('held');
   await setFailing();
-  await stack.client.retry(name);
+  await clusters.stack.client.retry(name);
   const { state, missing } = await settled(name, operation);
   expect({ state, missing }).toEqual({ state: 'done', missing: undefined });
 });
 
 it('a script with a wrong result runs again in a retry', async () => {
   const name = 'wrong-result';
-  const start = `${say(name)}; [ -e ${join(folder, `${name}-fixed`)} ] || echo "not a result" >"$HEDDLE_RESULT"`;
+  const start = `${say(name)}; [ -e ${join(clusters.folder, `${name}-fixed`)} ] || echo "not a result" >"$HEDDLE_RESULT"`;
   const { state, failures = [] } = await apply(specOf(name, start));
   expect(state).toBe('held');
   expect(failures[0]).toMatchObject({
@@ -327,7 +309,7 @@ it('a script with a wrong result runs again in a retry', async () => {
     message: expect.stringContaining('HEDDLE_RESULT line 1'),
   });
   await fix(name);
-  const { operation } = await stack.client.retry(name);
+  const { operation } = await clusters.stack.client.retry(name);
   expect((await settled(name, operation)).state).toBe('done');
   expect(await linesOf(name)).toHaveLength(8);
 });

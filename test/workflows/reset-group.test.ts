@@ -1,32 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { reset, resetPoints } from '../harness/faults/resets.js';
-import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
-import { clustersOn } from '../harness/workflows/clusters-on.js';
+import { openGroupedClusters } from '../harness/workflows/grouped-clusters.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
-let folder: string;
+const clusters = openGroupedClusters();
+const { settled, apply, ended, machinesOf } = clusters;
 let ledger: Ledger;
-let stack: Stack;
-const { settled, apply, ended, machinesOf } = clustersOn(() => stack);
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-reset-group-'));
-  ledger = openLedger(folder);
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    config: { scale: { inlineNodes: 2, groupNodes: 4 } },
-  });
-  await stack.startWorker();
-});
-afterAll(async () => {
-  await stack.stop();
-  await rm(folder, { recursive: true, force: true });
+beforeAll(() => {
+  ledger = openLedger(clusters.folder);
 });
 
 const specOf = (name: string, count: number): ClusterSpec =>
@@ -39,7 +23,7 @@ const specOf = (name: string, count: number): ClusterSpec =>
 /** The group has ended, because it has no nodes. */
 async function groupEnds(name: string, group = '1'): Promise<void> {
   await until(`group ${group} of ${name} has ended`, async () => {
-    const { status } = await stack.client.temporal.workflow
+    const { status } = await clusters.stack.client.temporal.workflow
       .getHandle(`cluster/${name}/group/${group}`)
       .describe();
     return status.name === 'COMPLETED';
@@ -56,8 +40,8 @@ describe('after a reset of a cluster to before one of its groups ended', () => {
       await groupEnds(name);
       const machines = await machinesOf(name);
       expect(machines).toHaveLength(2);
-      const points = (await resetPoints(stack, name)).slice(3);
-      await reset(stack, name, points[Math.round((quarter / 4) * (points.length - 1))]);
+      const points = (await resetPoints(clusters.stack, name)).slice(3);
+      await reset(clusters.stack, name, points[Math.round((quarter / 4) * (points.length - 1))]);
       await ended(name);
       expect((await apply(specOf(name, 2))).state).toBe('done');
       expect(await machinesOf(name)).toEqual(machines);
@@ -66,7 +50,7 @@ describe('after a reset of a cluster to before one of its groups ended', () => {
       const again = await machinesOf(name);
       expect(again).toHaveLength(4);
       expect(again).toEqual(expect.arrayContaining([...machines]));
-      await stack.client.delete(name);
+      await clusters.stack.client.delete(name);
       await until('all machines are deleted', async () => (await machinesOf(name)).length === 0);
     },
   );
@@ -76,8 +60,8 @@ describe('after the end of a group from outside', () => {
   async function lost(name: string): Promise<readonly string[]> {
     expect((await apply(specOf(name, 4))).state).toBe('done');
     const machines = await machinesOf(name);
-    await stack.client.temporal.workflow.getHandle(`cluster/${name}/group/1`).terminate('test');
-    const { operation } = await stack.client.operate(name, { kind: 'restart', services: ['app'] });
+    await clusters.stack.client.temporal.workflow.getHandle(`cluster/${name}/group/1`).terminate('test');
+    const { operation } = await clusters.stack.client.operate(name, { kind: 'restart', services: ['app'] });
     expect(await settled(name, operation)).toMatchObject({
       state: 'held',
       reason: expect.stringMatching(/is gone .* Run 'heddle apply FILE' to look for their machines$/),
@@ -101,17 +85,17 @@ describe('after the end of a group from outside', () => {
       nodes: { app: nodes(4, ['app']) },
       services: { app: { actions: { start: ledger.script({ gate: name }) } } },
     });
-    const { operation } = await stack.client.apply(spec);
+    const { operation } = await clusters.stack.client.apply(spec);
     await ledger.written(`${name} app-1 app START begin`);
     await ledger.written(`${name} app-3 app START begin`);
     const machines = await machinesOf(name);
-    await stack.client.temporal.workflow.getHandle(`cluster/${name}/group/1`).terminate('test');
+    await clusters.stack.client.temporal.workflow.getHandle(`cluster/${name}/group/1`).terminate('test');
     await ledger.open(name);
     expect(await settled(name, operation)).toMatchObject({
       state: 'held',
       reason: expect.stringMatching(/is gone .* Run 'heddle apply FILE' to look for their machines$/),
     });
-    await stack.client.retry(name);
+    await clusters.stack.client.retry(name);
     expect((await settled(name, operation)).state).toBe('done');
     expect(await machinesOf(name)).toEqual(machines);
   });
@@ -119,7 +103,7 @@ describe('after the end of a group from outside', () => {
   it('a limited apply is refused', async () => {
     const name = 'limited';
     const machines = await lost(name);
-    const { operation } = await stack.client.apply(specOf(name, 4), { nodes: ['app-1'] });
+    const { operation } = await clusters.stack.client.apply(specOf(name, 4), { nodes: ['app-1'] });
     expect(await settled(name, operation)).toMatchObject({
       state: 'rejected',
       reason: expect.stringMatching(/had nodes that are unknown now: apply the whole file first$/),

@@ -1,32 +1,15 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { clusterMessages } from '../../src/workflows/messages.js';
 import { reset } from '../harness/faults/resets.js';
-import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
-import { clustersOn } from '../harness/workflows/clusters-on.js';
+import { openGroupedClusters } from '../harness/workflows/grouped-clusters.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
-let folder: string;
-let stack: Stack;
-const { settled, apply, ended, pointAtRest, pointAfter } = clustersOn(() => stack);
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-reset-requests-'));
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    // Of four nodes, two are in a group.
-    config: { scale: { inlineNodes: 2, groupNodes: 4 } },
-  });
-  await stack.startWorker();
-});
-afterAll(async () => {
-  await stack.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const clusters = openGroupedClusters();
+const { settled, apply, ended, pointAtRest, pointAfter, linesOf } = clusters;
 
 const specOf = (name: string, start: string, more: object = {}): ClusterSpec =>
   closed({
@@ -36,28 +19,23 @@ const specOf = (name: string, start: string, more: object = {}): ClusterSpec =>
     ...more,
   });
 
-async function linesOf(file: string): Promise<readonly string[]> {
-  const text = await readFile(join(folder, file), 'utf8').catch(() => '');
-  return text.split('\n').filter((line) => line !== '');
-}
-
 describe('after a reset', () => {
   /** Fails until the file `<name>-fixed` is there, and says each time that it runs. */
   const failing = (name: string): ClusterSpec =>
     specOf(
       name,
-      `echo "$HEDDLE_NODE" >>${join(folder, name)}; [ -e ${join(folder, `${name}-fixed`)} ] || exit 3`,
+      `echo "$HEDDLE_NODE" >>${join(clusters.folder, name)}; [ -e ${join(clusters.folder, `${name}-fixed`)} ] || exit 3`,
     );
 
   it('a retry that is delivered once more runs no script again', async () => {
     const name = 'same-retry';
     expect((await apply(failing(name))).state).toBe('held');
     const point = await pointAtRest(name);
-    await writeFile(join(folder, `${name}-fixed`), '');
-    const { operation } = await stack.client.retry(name);
+    await writeFile(join(clusters.folder, `${name}-fixed`), '');
+    const { operation } = await clusters.stack.client.retry(name);
     expect((await settled(name, operation)).state).toBe('done');
     expect(await linesOf(name)).toHaveLength(8);
-    await reset(stack, name, await pointAfter(name, point));
+    await reset(clusters.stack, name, await pointAfter(name, point));
     await until('the retry has ended', async () => (await settled(name, operation)).state === 'done');
     expect(await linesOf(name)).toHaveLength(8);
   });
@@ -66,13 +44,13 @@ describe('after a reset', () => {
     const name = 'later-retry';
     expect((await apply(failing(name))).state).toBe('held');
     const point = await pointAtRest(name);
-    const { operation } = await stack.client.retry(name);
+    const { operation } = await clusters.stack.client.retry(name);
     expect((await settled(name, operation)).state).toBe('held');
     expect(await linesOf(name)).toHaveLength(8);
-    await reset(stack, name, point, { withoutMessages: true });
+    await reset(clusters.stack, name, point, { withoutMessages: true });
     expect((await settled(name, operation)).state).toBe('held');
-    await writeFile(join(folder, `${name}-fixed`), '');
-    await stack.client.retry(name);
+    await writeFile(join(clusters.folder, `${name}-fixed`), '');
+    await clusters.stack.client.retry(name);
     expect((await settled(name, operation)).state).toBe('done');
     expect(await linesOf(name)).toHaveLength(12);
   });
@@ -80,16 +58,16 @@ describe('after a reset', () => {
   it('a rollback that now returns to another spec runs its scripts', async () => {
     const name = 'rollback';
     const saying = (word: string): ClusterSpec =>
-      specOf(name, `echo ${word} >${folder}/${name}-$HEDDLE_NODE`);
+      specOf(name, `echo ${word} >${clusters.folder}/${name}-$HEDDLE_NODE`);
     for (const word of ['first', 'second']) expect((await apply(saying(word))).state).toBe('done');
     const point = await pointAtRest(name);
     expect((await apply(saying('third'))).state).toBe('done');
-    await stack.client.operate(name, { kind: 'rollback' }, { queue: true });
+    await clusters.stack.client.operate(name, { kind: 'rollback' }, { queue: true });
     expect(await ended(name)).toBeUndefined();
-    await reset(stack, name, point);
+    await reset(clusters.stack, name, point);
     expect(await ended(name)).toBeUndefined();
-    const spec = JSON.stringify(await stack.client.spec(name));
-    const files = (await readdir(folder)).filter((file) => file.startsWith(`${name}-app-`));
+    const spec = JSON.stringify(await clusters.stack.client.spec(name));
+    const files = (await readdir(clusters.folder)).filter((file) => file.startsWith(`${name}-app-`));
     expect(files).toHaveLength(4);
     for (const file of files) for (const word of await linesOf(file)) expect(spec).toContain(`echo ${word} `);
   });
@@ -100,21 +78,21 @@ describe('after a reset', () => {
     const point = await pointAtRest(name);
     const begin = async (command: string): Promise<string> => {
       const intent = { kind: 'exec', command, nodes: ['app-1'] } as const;
-      return (await stack.client.operate(name, intent, { queue: true })).operation;
+      return (await clusters.stack.client.operate(name, intent, { queue: true })).operation;
     };
-    const first = await begin(`sleep 2; echo ran >>${join(folder, name)}`);
+    const first = await begin(`sleep 2; echo ran >>${join(clusters.folder, name)}`);
     expect((await settled(name, first)).state).toBe('done');
     const second = await begin('sleep 300');
-    await stack.client.cancel(name);
+    await clusters.stack.client.cancel(name);
     expect((await settled(name, second)).state).toBe('cancelled');
-    await reset(stack, name, point);
+    await reset(clusters.stack, name, point);
     await until('the first command is done again', async () => {
-      const { operation, queued } = await stack.client.summary(name);
+      const { operation, queued } = await clusters.stack.client.summary(name);
       return [operation, ...queued].every((one) => one?.id !== first) && (await settled(name, first));
     });
     expect(await settled(name, first)).toMatchObject({ kind: 'exec', state: 'done' });
     // It may have come before its operation.
-    await stack.client.cancel(name).catch(() => undefined);
+    await clusters.stack.client.cancel(name).catch(() => undefined);
     expect((await settled(name, second)).state).toBe('cancelled');
     expect(await linesOf(name)).toEqual(['ran']);
   });
@@ -124,15 +102,19 @@ describe('after a reset', () => {
     expect((await apply(specOf(name, 'true'))).state).toBe('done');
     const point = await pointAtRest(name);
     for (const word of ['one', 'two']) {
-      const command = `echo ${word} $HEDDLE_NODE >>${join(folder, name)}`;
-      const { operation } = await stack.client.operate(name, { kind: 'exec', command }, { queue: true });
+      const command = `echo ${word} $HEDDLE_NODE >>${join(clusters.folder, name)}`;
+      const { operation } = await clusters.stack.client.operate(
+        name,
+        { kind: 'exec', command },
+        { queue: true },
+      );
       expect((await settled(name, operation)).state).toBe('done');
     }
     const before = await linesOf(name);
     expect(before).toHaveLength(8);
-    await reset(stack, name, point);
+    await reset(clusters.stack, name, point);
     expect(await ended(name)).toBeUndefined();
-    expect((await stack.client.status(name)).history).toHaveLength(3);
+    expect((await clusters.stack.client.status(name)).history).toHaveLength(3);
     expect(await linesOf(name)).toEqual(before);
   });
 });
@@ -140,9 +122,9 @@ describe('after a reset', () => {
 it('a retry or a cancellation of an operation that is over is refused', async () => {
   const name = 'over';
   expect((await apply(specOf(name, 'exit 3'))).state).toBe('held');
-  const { uid } = (await stack.client.status(name)).operation ?? {};
+  const { uid } = (await clusters.stack.client.status(name)).operation ?? {};
   expect((await apply(specOf(name, 'exit 4'))).state).toBe('held');
-  const handle = stack.client.temporal.workflow.getHandle(`cluster/${name}`);
+  const handle = clusters.stack.client.temporal.workflow.getHandle(`cluster/${name}`);
   const { retry, cancel } = clusterMessages.updates;
   const args = [{ by: 'test', operation: uid }] as const;
   await expect(handle.executeUpdate(retry, { args: [...args] })).rejects.toMatchObject({
@@ -151,6 +133,6 @@ it('a retry or a cancellation of an operation that is over is refused', async ()
   await expect(handle.executeUpdate(cancel, { args: [...args] })).rejects.toMatchObject({
     cause: { message: expect.stringContaining('operation 1 (apply) of cluster over does not run') },
   });
-  await expect(stack.client.cancel(name, '7')).rejects.toThrow('has no operation 7');
-  expect((await stack.client.status(name)).operation).toMatchObject({ id: '2', state: 'held' });
+  await expect(clusters.stack.client.cancel(name, '7')).rejects.toThrow('has no operation 7');
+  expect((await clusters.stack.client.status(name)).operation).toMatchObject({ id: '2', state: 'held' });
 });

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import { anySignal } from '../../model/signals.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import { runId, uidOfKey } from '../../model/names.js';
-import { mergePayload, stableJson } from '../../model/node/payload.js';
+import { mergePayload } from '../../model/node/payload.js';
 import type { Task, TaskResult } from '../../model/node/task.js';
 import type { Automator, SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
@@ -13,6 +12,7 @@ import { formatProblem } from '../../schema/problem.js';
 import type { AutomatorWithAbilities, RegisteredAutomator } from '../../plugins/registry.js';
 import { findLogin, type NodeLogin } from '../provider/address.js';
 import { markBefore, type Attempt } from '../attempt.js';
+import { digestOf } from '../digest.js';
 import { fillFields } from './fill-fields.js';
 import { awaitHealth, type Checked } from './health.js';
 import { openResources } from '../artifact/open.js';
@@ -69,7 +69,8 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
     },
     ...(resources === undefined ? {} : { resources }),
   };
-  const run = `${runId(request)}.${contentOf(action)}`;
+  // A rollback that is delivered again after a reset may return to another spec, with another script, than before.
+  const run = `${runId(request)}.${digestOf(action)}`;
   const opening = { plugin, task: resolved, request, attempt, node, run };
   const { name } = descriptor;
   attempt.at(`${task.taskName} by ${name}`);
@@ -81,14 +82,6 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
   await printOutput(attempt, taken);
   if (request.check !== undefined) await awaitHealth(parts, request, checkedNode(parts, opening), attempt);
   return taken.result;
-}
-
-/**
- * Tells a script from another one of the same task: a rollback that is delivered again after a reset may return to another spec
- * than before.
- */
-function contentOf(action: NonNullable<TaskRequest['service']>['action']): string {
-  return createHash('sha256').update(stableJson(action)).digest('hex').slice(0, 12);
 }
 
 /** The node as the check of its service sees it. */

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
 import type { Labels } from '../../model/cluster/labels.js';
 import { jsonBytes, maxPlanBytes, mostSent } from '../../model/carried.js';
-import { stableJson } from '../../model/node/payload.js';
 import type { PackedPlanRequest, PlanRequest } from '../../model/cluster/messages.js';
 import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/facts/digest.js';
 import { isRejection, PlanError, PlanRefused } from '../../model/plan/plan-error.js';
@@ -34,6 +32,7 @@ import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 import type { Webhook } from '../../model/event.js';
 import { knownWebhooks } from '../../model/webhook.js';
+import { digestOf } from '../digest.js';
 import { patienceFor } from '../provider/patience.js';
 
 export interface PlanParts {
@@ -143,10 +142,6 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
 function describeRefusal({ message, unknown }: PlanError): string {
   const near = unknown && closest(unknown.word, unknown.known);
   return near === undefined ? message : `${message}. Did you mean "${near}"?`;
-}
-
-function digestOf(value: Json): string {
-  return createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
 }
 
 function valuesOf(variables: TaskVariables): Json {

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { jsonBytes, maxPlacementBytes } from '../../model/carried.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import type { Json } from '../../model/json.js';
-import { stableJson } from '../../model/node/payload.js';
 import type { PlanPoolRequest, PoolPlan } from '../../model/pool/messages.js';
 import type {
   OfferPlacement,
@@ -18,6 +16,7 @@ import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../.
 import { suggest } from '../../schema/suggest.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { PlanParts } from '../cluster/plan.js';
+import { digestOf } from '../digest.js';
 import { patienceFor } from '../provider/patience.js';
 
 /** Added to the time of one call for further attempts to delete a machine, in ms. */
@@ -183,7 +182,7 @@ function placementOf(
     ...(libraryImage === undefined ? {} : { libraryImage }),
   };
   const digested: Json = slots === undefined ? asked : { ...asked, slots };
-  const digest = createHash('sha256').update(stableJson(digested)).digest('hex').slice(0, 16);
+  const digest = digestOf(digested);
   return {
     ...asked,
     ...(launchWithin === undefined ? {} : { launchWithinMs: milliseconds(launchWithin) }),

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
 import type { Delivery, DeliveryReply, EventType } from '../../model/webhook.js';
 import type { ActivityParts } from '../parts.js';
-import { createHmac } from 'node:crypto';
+import { signedHeaders } from './sign.js';
 
 /** A webhook of heddle.yaml. Only administrators write it, so its address is trusted. */
 export interface WebhookAccount {
@@ -93,34 +93,4 @@ function failed(message: string, delayMs?: number): ApplicationFailure {
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && cause.message !== '' ? cause.message : message;
-}
-
-/** A secret in the form of the Standard Webhooks specification: `whsec_` and 24 to 64 bytes in Base64. */
-const secretForm = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
-
-/** The bytes of a secret; undefined if it does not have the form. */
-function readSecret(secret: string): Buffer | undefined {
-  const bytes = Buffer.from(secretForm.exec(secret.trim())?.[1] ?? '', 'base64');
-  return bytes.length >= 24 && bytes.length <= 64 ? bytes : undefined;
-}
-
-interface Signed {
-  readonly id: string;
-  /** Seconds since the epoch. */
-  readonly timestamp: number;
-  readonly body: string;
-}
-
-/**
- * The headers of a signed message, as https://www.standardwebhooks.com specifies them; undefined if the secret does
- * not have the specified form.
- */
-export function signedHeaders(
-  secret: string,
-  { id, timestamp, body }: Signed,
-): Readonly<Record<string, string>> | undefined {
-  const key = readSecret(secret);
-  if (key === undefined) return undefined;
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` };
 }

@@ -101,7 +101,7 @@ export interface GroupState extends NodesState, GroupStart {
   readonly begun: number;
   /** Uids of the last requests by which users continued the operation. */
   readonly retries: readonly string[];
-  /** What it forgot when it began an operation that it has no work of yet. */
+  /** What it had before the operation that it began last, until the plan of that operation comes. */
   readonly forgotten?: Forgotten;
   /** The last instructions that arrived. */
   readonly received?: LastTaken;

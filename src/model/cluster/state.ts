@@ -54,11 +54,8 @@ export interface ClusterState extends NodesState {
    * forgotten.
    */
   readonly fresh?: true;
-  /**
-   * A user continued the operation, and the groups were not instructed yet. `at`: when the retry was sent, in ms since the
-   * epoch by the server's clock.
-   */
-  readonly resumed?: { readonly at?: number };
+  /** A user continued the operation, and the groups were not instructed yet. */
+  readonly resumed?: Resumed;
   /** Uid of the last request by which a user continued the operation under way. */
   readonly retry?: string;
   readonly peers: PeersState;
@@ -94,6 +91,13 @@ export interface ClusterState extends NodesState {
   /** The webhooks of the worker that planned last; absent if there are none. */
   readonly webhooks?: readonly Webhook[];
   readonly events?: ClusterEvents;
+}
+
+export interface Resumed {
+  /** When a retry was sent, in ms since the epoch by the server's clock. */
+  readonly retriedAt?: number;
+  /** Ids of the nodes that get other machines. */
+  readonly toReplace?: readonly string[];
 }
 
 /** Kept for the time after the loss of a group, which alone knew where its machines are. */

@@ -6,6 +6,7 @@ import type { Observation } from './probe.js';
 import type { AdoptedMachine, MayRemove, NodeFacts, NodeState, ServiceFacts } from './state.js';
 import type { Placement, PlannedPlacement } from './placement.js';
 import { mergePayload } from './payload.js';
+import { runKey } from './run.js';
 import type { Step } from '../plan/plan.js';
 
 /** Identity of a node's machine for CREATE; a new incarnation is a new machine. */
@@ -105,6 +106,15 @@ export function recordRetry({ failure, ...node }: NodeState, at: number | undefi
   return isAsked && at !== undefined && at >= Date.parse(failure.at)
     ? { ...node, absenceConfirmedAt: at }
     : node;
+}
+
+/** What failed finds its last run again: a retry that is delivered once more runs nothing for the second time. */
+export function reopenLastRun(node: NodeState): NodeState {
+  const { failure, runs } = node;
+  const last = failure === undefined ? undefined : runs[runKey(failure)];
+  if (failure === undefined || last === undefined) return node;
+  const { over: _over, ...run } = last;
+  return { ...node, runs: { ...runs, [runKey(failure)]: run } };
 }
 
 /** When a task was done: in which operation, and with which version of the peers. */

@@ -1,5 +1,4 @@
 import type { FailureRecord } from './failure.js';
-import type { NodeState } from './state.js';
 
 /** One execution of a task's scripts in one operation. */
 export interface TaskRun {
@@ -41,12 +40,4 @@ export function attemptsUsed({ number, first = number }: TaskRun): number {
 /** The task's name in the runs of its node. */
 export function runKey({ action, service }: Pick<FailureRecord, 'action' | 'service'>): string {
   return `${service ?? '-'}/${action}`;
-}
-
-/** Lets what failed find its last run again: a retry that is delivered once more runs nothing for the second time. */
-export function withLastRun(node: NodeState): NodeState {
-  const { failure, runs } = node;
-  if (failure === undefined) return node;
-  const { over: _over, ...run } = runs[runKey(failure)] ?? { number: 0 };
-  return run.number === 0 ? node : { ...node, runs: { ...runs, [runKey(failure)]: run } };
 }

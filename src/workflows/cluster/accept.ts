@@ -11,18 +11,18 @@ import type {
   RetryRequest,
 } from '../../model/cluster/contract.js';
 import { bounds } from '../../model/bounds.js';
-import { operationKey, shortUid } from '../../model/names.js';
+import { shortUid } from '../../model/names.js';
 import { firstWithin } from '../../model/carried.js';
 import { refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { recordRetry } from '../../model/node/record.js';
-import { specBefore, type ClusterState } from '../../model/cluster/state.js';
+import { specBefore, type ClusterState, type Resumed } from '../../model/cluster/state.js';
 import { change, now } from '../entity.js';
 import { requestUid, sealedAt } from '../taken-messages.js';
 import { noteOutcome } from './events.js';
-import { groupOfNode, instruct, instructAll, instructWorking } from './groups.js';
+import { groupOfNode, instruct, instructWorking } from './groups.js';
 import { changeNodes, changeOperation, dropNode, noteAbandoned, type Memory } from './memory.js';
 import { sameAsUnderWay } from './same-apply.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
@@ -130,15 +130,7 @@ function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly str
   changeNodes(memory, (node) =>
     nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
   );
-  instructAll(memory, {
-    do: 'begin',
-    operation: operationKey(operation),
-    fresh: false,
-    toReplace: nodes,
-    probe: false,
-    retry: requestUid(),
-  });
-  return resumeHeld(memory, operation);
+  return resumeHeld(memory, operation, { toReplace: nodes });
 }
 
 export function refuseDelete({ state }: Memory): string | undefined {
@@ -175,16 +167,16 @@ export function refuseRetry(memory: Memory, { operation: wanted }: RetryRequest)
  * delivers it again.
  */
 export function acceptRetry(memory: Memory): ApplyReply {
-  const at = sealedAt();
-  if (at !== undefined) changeNodes(memory, (node) => recordRetry(node, at));
-  return resumeHeld(memory, heldOperation(memory), at);
+  const retriedAt = sealedAt();
+  changeNodes(memory, (node) => recordRetry(node, retriedAt));
+  return resumeHeld(memory, heldOperation(memory), { retriedAt });
 }
 
-function resumeHeld(memory: Memory, operation: Operation, at?: number): ApplyReply {
+function resumeHeld(memory: Memory, operation: Operation, resumed: Resumed = {}): ApplyReply {
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
   const { reason: _reason, failures: _failures, missing: _missing, repairs: _repairs, ...rest } = operation;
   const tasks = { ...rest.tasks, failed: 0 };
-  change(memory, { operation: { ...rest, tasks, state: 'running' }, retry: requestUid(), resumed: { at } });
+  change(memory, { operation: { ...rest, tasks, state: 'running' }, retry: requestUid(), resumed });
   return reply(memory, operation.id);
 }
 
@@ -194,13 +186,11 @@ export function refuseCancel(memory: Memory, { operation: wanted }: CancelReques
   if ([operation, ...queue.map((queued) => queued.operation)].some((known) => known?.uid === wanted))
     return undefined;
   const ended = history.find(({ uid }) => uid === wanted);
-  return `${ended === undefined ? 'the operation to cancel' : `operation ${ended.id} (${ended.what})`} of cluster ${name} does not run, is not held and does not wait; run 'heddle history ${name}' to see its operations`;
+  const which = ended === undefined ? 'the operation to cancel' : `operation ${ended.id} (${ended.what})`;
+  return `${which} of cluster ${name} does not run, is not held and does not wait; run 'heddle history ${name}' to see its operations`;
 }
 
-/**
- * Cancels an operation. The cluster then stays as it is, except for machines that were
- * never confirmed.
- */
+/** Cancels an operation. The cluster then stays as it is, except for machines that were never confirmed. */
 export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRequest): ApplyReply {
   const { operation, queue } = memory.state;
   const waiting = queue.find((queued) => queued.operation.uid === wanted);

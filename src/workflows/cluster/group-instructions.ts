@@ -1,7 +1,6 @@
 import type { Forgotten, GroupState, Instruction } from '../../model/cluster/group.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
-import { recordRetry, withoutService } from '../../model/node/record.js';
-import { withLastRun } from '../../model/node/run.js';
+import { recordRetry, reopenLastRun, withoutService } from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
@@ -57,30 +56,30 @@ async function beginOperation(
   { operation, fresh, toReplace, probe, retriedAt, retry, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
   await endUnknownWork(memory);
-  const { operation: last, begun, retries } = memory.state;
+  const { operation: last, begun } = memory.state;
   const isSame = uidOfKey(operation) === uidOfKey(last);
-  // After a reset of the cluster, a request is delivered once more.
-  const isKnown = isSame && (fresh || (retry !== undefined && retries.includes(retry)));
+  const retries = isSame ? memory.state.retries : [];
+  const isKnownRetry = retry !== undefined && retries.includes(retry);
+  // After a reset of the cluster, a request is delivered once more: what it named for replacement has been replaced.
+  const isKnown = isKnownRetry || (fresh && isSame);
   if (fresh) change(memory, { forgotten: forgottenOf(memory.state) });
   change(memory, {
     operation,
     begun: begun + (isSame ? 0 : 1),
-    retries: [...(isSame ? retries : []), ...(retry === undefined || isKnown ? [] : [retry])].slice(
-      -rememberedRetries,
-    ),
+    retries: retry === undefined || isKnownRetry ? retries : [...retries, retry].slice(-rememberedRetries),
   });
   if (fresh) {
     for (const { nodeId, excluded } of Object.values(memory.state.nodes))
       if (excluded === true) showAgain(memory, nodeId);
-    changeNodes(memory, ({ facts: { toReplace: marked, mayRemove: _mayRemove, ...facts }, ...node }) => ({
+    changeNodes(memory, ({ facts: { toReplace, mayRemove: _mayRemove, ...facts }, ...node }) => ({
       ...node,
-      facts: isKnown ? { ...facts, toReplace: marked } : facts,
+      facts: isKnown ? { ...facts, toReplace } : facts,
       runs: {},
     }));
   }
   changeNodes(memory, (node) => {
     if (keepsExcluded === true && node.excluded === true) return node;
-    const rest = recordRetry(isKnown && !fresh ? withLastRun(node) : node, retriedAt);
+    const rest = recordRetry(isKnownRetry ? reopenLastRun(node) : node, retriedAt);
     return toReplace.includes(node.nodeId) && !isKnown
       ? { ...rest, facts: { ...rest.facts, toReplace: true } }
       : rest;
@@ -97,26 +96,14 @@ async function endUnknownWork(memory: GroupMemory): Promise<void> {
 }
 
 function forgottenOf({ operation, begun, retries, nodes }: GroupState): Forgotten {
-  return {
-    operation,
-    begun,
-    retries,
-    nodes: Object.fromEntries(
-      Object.entries(nodes).map(
-        ([
-          id,
-          {
-            runs,
-            failure,
-            excluded,
-            facts: { toReplace, mayRemove },
-          },
-        ]) => [id, { runs, failure, excluded, toReplace, mayRemove }],
-      ),
-    ),
-  };
+  const kept = Object.entries(nodes).map(([id, { runs, failure, excluded, facts }]) => {
+    const { toReplace, mayRemove } = facts;
+    return [id, { runs, failure, excluded, toReplace, mayRemove }] as const;
+  });
+  return { operation, begun, retries, nodes: Object.fromEntries(kept) };
 }
 
+/** An operation that is rejected changes nothing. */
 function restore(memory: GroupMemory): void {
   const { forgotten } = memory.state;
   if (forgotten === undefined) return;

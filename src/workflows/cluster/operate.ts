@@ -132,14 +132,15 @@ async function probeAllNodes(memory: Memory): Promise<void> {
   const { operation, name, uid, fresh = false, resumed, retry } = memory.state;
   if (operation === undefined) return;
   const probe = operation.kind === 'apply' || operation.kind === 'rollback';
-  const toReplace = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
+  const { toReplace = [], retriedAt } = resumed ?? {};
+  const named = fresh && operation.intent.kind === 'replace' ? operation.intent.nodes : toReplace;
   instructAll(memory, {
     do: 'begin',
     operation: operationKey(operation),
     fresh,
-    toReplace: fresh ? toReplace : [],
+    toReplace: named,
     probe,
-    ...(resumed === undefined ? {} : { retry, retriedAt: resumed.at }),
+    ...(resumed === undefined ? {} : { retry, retriedAt }),
     ...(operation.missing === undefined ? {} : { keepsExcluded: true }),
   });
   change(memory, { fresh: undefined, resumed: undefined });

@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
-import { nextRun, runKey } from '../../model/node/run.js';
+import { runKey, type TaskRun } from '../../model/node/run.js';
 import type { NodeState } from '../../model/node/state.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { machinePartOf } from '../../model/node/result-table.js';
@@ -72,7 +72,7 @@ function prepare(
   const { pool } = memory;
   const { providerPool = '', label = '' } = pool.nodes[id] ?? {};
   const action = actions[kind];
-  const run = nextRun(undefined);
+  const run: TaskRun = { number: 1 };
   changePoolNode(pool, id, ({ machine: { failure: _failure, ...machine }, ...node }) => {
     const begun =
       machine.facts.machine === undefined

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { signedHeaders } from '../../../src/activities/webhook/deliver.js';
+import { signedHeaders } from '../../../src/activities/webhook/sign.js';
 
 describe('a webhook message', () => {
   const message = {

@@ -30,7 +30,7 @@ import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
 import { readNodePools } from '../../../src/worker/node-pools.js';
-import { metricSinks } from '../../../src/worker/queues.js';
+import { metricSinks } from '../../../src/worker/metric-sinks.js';
 import { openInputs } from '../../../src/worker/open-inputs.js';
 import { noLastPass } from '../activities/parts.js';
 import { readClusterRecords } from '../../../src/worker/cluster-records.js';

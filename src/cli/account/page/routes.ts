@@ -10,9 +10,8 @@ import type { SettingsEntry } from '../yaml-edit.js';
 import { settingsForm, type SettingsForm } from './form.js';
 import { page } from './markup.js';
 import { removalPage, testPage, type Done } from './pages.js';
+import { refuse } from './refuse.js';
 import { fieldsOf, typedOf, type Typed } from './typed.js';
-import { HTTPException } from 'hono/http-exception';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
 const maxFormBytes = 512 * 1024;
 
@@ -201,9 +200,4 @@ function find<Named extends { readonly name: string }>(all: readonly Named[], wa
 
 function missing(): never {
   return refuse(404, 'Page not found.');
-}
-
-/** Ends a request with a status and a text. @throws HTTPException */
-export function refuse(status: ContentfulStatusCode, message: string): never {
-  throw new HTTPException(status, { message });
 }

@@ -1,11 +1,10 @@
+import { operationKey } from '../../../model/names.js';
 import { dayOf, isPart, type LogArchive, type StoredLog } from '../../../store/store.js';
 
 /** The parts of a log's name: one run of one task, written by one worker. */
 export interface LogSource {
   readonly stored: StoredLog;
   readonly node: string;
-  /** Key of the operation. */
-  readonly key: string;
   /** Number of the operation. */
   readonly operation: string;
   readonly incarnation: number;
@@ -19,28 +18,32 @@ export interface LogSource {
 export interface LogFilter {
   readonly clusterUid: string;
   readonly node?: string | undefined;
-  /** The key of an operation, or its number alone. */
+  /** Number of the operation. */
   readonly operation?: string | undefined;
+  /** After a reset, two operations may have had the number. Default: any. */
+  readonly operationUid?: string | undefined;
   readonly service?: string | undefined;
   readonly action?: string | undefined;
 }
 
 const namePattern =
-  /^(?<key>(?<operation>\d+(?=-)|[^.]+)[^.]*)\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
+  /^(?<operation>\d+(?=-)|[^.]+)[^.]*\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
 
 /** The logs of a day that pass the filter. */
 export async function findLogs(
   archive: LogArchive,
-  { clusterUid, node, operation, service, action }: LogFilter,
+  { clusterUid, node, operation, operationUid: uid, service, action }: LogFilter,
   day: string,
 ): Promise<readonly LogSource[]> {
   if (node !== undefined && !isPart(node)) return [];
-  const found = await archive.find({ clusterUid, day, nodeId: node, file: operation });
+  const file =
+    operation === undefined || uid === undefined ? operation : `${operationKey({ id: operation, uid })}.`;
+  const found = await archive.find({ clusterUid, day, nodeId: node, file });
   return found
     .flatMap(sourceOf)
     .filter(
       (source) =>
-        (operation === undefined || [source.operation, source.key].includes(operation)) &&
+        (operation === undefined || source.operation === operation) &&
         (service === undefined || source.service === service) &&
         (action === undefined || source.action === action),
     );
@@ -76,12 +79,11 @@ function sourceOf(stored: StoredLog): readonly LogSource[] {
   const [, node = '', name = ''] = stored.log.split('/');
   const parts = namePattern.exec(name)?.groups;
   if (parts === undefined) return [];
-  const { key = '', operation = '', incarnation, service = '-', action = '', run } = parts;
+  const { operation = '', incarnation, service = '-', action = '', run } = parts;
   return [
     {
       stored,
       node,
-      key,
       operation,
       incarnation: Number(incarnation),
       action,

@@ -4,7 +4,6 @@ import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
 import { catchInterrupt } from '../../interrupts.js';
 import { findOperation } from '../../../client/index.js';
-import { operationKey } from '../../../model/names.js';
 import type { LogArchive } from '../../../store/store.js';
 import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';
@@ -48,9 +47,16 @@ export const logs = verb(
         { next: 'heddle doctor' },
       );
     const archive = openArchive(config);
-    const { service, action, since, tail } = options;
-    const operation = await keyOfOperation(session, name, options);
-    const logs = new ClusterLogs(archive, { clusterUid: uid, node, operation, service, action });
+    const { service, action, operation, since, tail } = options;
+    const operationUid = await uidOfOperation(session, name, options);
+    const logs = new ClusterLogs(archive, {
+      clusterUid: uid,
+      node,
+      operation,
+      operationUid,
+      service,
+      action,
+    });
     const from = since === undefined ? undefined : Date.now() - since;
     const isShown = shownBy(options.level, from);
     if (isFollowing) await logs.beginToFollow();
@@ -66,16 +72,15 @@ export const logs = verb(
   { document: () => undefined, exitCode: ({ code }) => code },
 );
 
-/** After a reset, two operations may have had the number: the one that the cluster has is meant. */
-async function keyOfOperation(
+/** Of the operation that the cluster has; undefined if it does not remember one with the number. */
+async function uidOfOperation(
   { client }: Session,
   name: string,
   { operation: id }: LogsOptions,
 ): Promise<string | undefined> {
   if (id === undefined) return undefined;
   const known = await client.summary(name).catch(() => undefined);
-  const operation = known === undefined ? undefined : findOperation(known, id);
-  return operation === undefined ? id : operationKey(operation);
+  return known === undefined ? undefined : findOperation(known, id)?.uid;
 }
 
 /** Which entries are printed. */
@@ -103,7 +108,7 @@ async function follow(output: Output, logs: ClusterLogs, isShown: Wanted['isShow
 }
 
 function print(output: Output, { source, entry }: PlacedEntry): void {
-  const { stored: _stored, key: _key, ...task } = source;
+  const { stored: _stored, ...task } = source;
   output.record({ ...task, ...entry });
   const title = `${source.service === undefined ? '' : `${source.service}/`}${source.action}`;
   const head = `${formatClock(new Date(entry.t))} ${cleanLine(source.node)} ${cleanLine(title)}`;
