@@ -46,7 +46,6 @@ export interface NodeHooks {
   tasksAdded(count: number): void;
   /** The node's address or membership changed. */
   announced(): void;
-  nextIncarnation(): number;
 }
 
 const nothing = (): void => undefined;
@@ -61,7 +60,6 @@ const defaultHooks: NodeHooks = {
   stepFailed: nothing,
   tasksAdded: nothing,
   announced: nothing,
-  nextIncarnation: () => 1,
 };
 
 export type ChainEnd = 'done' | 'failed' | 'stopped';
@@ -181,8 +179,7 @@ function choosePlacement(owner: Owner, launch: number): void {
   const { placements = [] } = owner;
   const planned = placements[(launch - 1) % placements.length];
   if (planned === undefined) throw new Error(`no placement for ${owner.state().nodeId}`);
-  const incarnation = owner.nextIncarnation();
-  owner.change((node) => recordMachine(node, planned, incarnation));
+  owner.change((node) => recordMachine(node, planned));
 }
 
 async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {

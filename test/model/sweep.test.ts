@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  highestIncarnation,
-  isMachineOf,
-  ownershipAmong,
-  wasAbandoned,
-} from '../../src/model/node/ownership.js';
+import { isMachineOf, ownershipAmong, wasAbandoned, withoutKeysOf } from '../../src/model/node/ownership.js';
+import { recordMachine } from '../../src/model/node/record.js';
 import type { NodeState } from '../../src/model/node/state.js';
 import { statusOfLeak } from '../../src/model/sweep/sweep-text.js';
 import {
@@ -371,21 +367,33 @@ describe('the owner of a machine', () => {
   it.each(cases)('%s', (_title, of, key, mine) => {
     expect(isMachineOf(of, 'u', key)).toBe(mine);
     expect(
-      ownershipAmong({ nodes: { 'app-1': of }, uid: 'u', highest: 3 }, { key, providerid: 'm-9' }),
+      ownershipAmong({ nodes: { 'app-1': of }, uid: 'u', incarnation: 7 }, { key, providerid: 'm-9' }),
     ).toEqual(mine ? { is: 'mine', providerid: 'm-1' } : { is: key === 'u/app-1/4' ? 'unmade' : 'free' });
   });
 
-  it('the counter is raised only by keys of this run', () => {
+  it.each([
+    ['u/app-2/7', 'free'],
+    ['u/app-2/8', 'unmade'],
+    ['u/constructor/7', 'free'],
+    ['u/constructor/8', 'unmade'],
+    ['v/app-2/8', 'free'],
+  ])('of a node that is gone: %s is %s', (key, is) => {
     expect(
-      highestIncarnation(
-        [
-          { key: 'u/app-1/5', providerid: '' },
-          { key: 'v/app-1/9', providerid: '' },
-          { key: '?', providerid: '' },
-        ],
-        'u',
-      ),
-    ).toBe(5);
+      ownershipAmong({ nodes: { 'app-1': node }, uid: 'u', incarnation: 7 }, { key, providerid: 'm-9' }),
+    ).toEqual({ is });
+  });
+
+  it('keys of deleted machines are not used again, by nodes of their names', () => {
+    const keys = ['u/app-1/5', 'u/app-1/2', 'u/app-9/8', 'u/constructor/6', 'v/app-1/9', '?'];
+    const owned = withoutKeysOf(
+      keys.map((key) => ({ key, providerid: '' })),
+      { nodes: { 'app-1': node, 'app-2': node }, uid: 'u', incarnation: 4 },
+    );
+    expect(owned).toEqual({
+      nodes: { 'app-1': { ...node, incarnationFloor: 5 }, 'app-2': node },
+      incarnation: 8,
+    });
+    expect(recordMachine(owned.nodes['app-1'] ?? node, {} as never)).toMatchObject({ incarnation: 6 });
   });
 
   it('a machine was abandoned if an operation says so of its node and its id', () => {

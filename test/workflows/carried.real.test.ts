@@ -298,7 +298,8 @@ describe('a cluster whose plan was not carried', () => {
       history: [],
       checks: { asked: 0, done: 0 },
       features: { searchAttributes: false },
-      counters: { operation: 1, incarnation: 0, nodenum: 3, group: 1 },
+      incarnation: 0,
+      counters: { operation: 1, nodenum: 3, group: 1 },
       groups: { '1': { ...newGroup, uid: groupUid, members, sent: 1, seen: 1, over: false, quiet: false } },
       planned: true,
       operation: {

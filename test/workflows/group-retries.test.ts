@@ -254,6 +254,23 @@ describe('after an apply that was rejected', () => {
     );
   });
 
+  it('failures of nodes that the operation before went on without are shown again', async () => {
+    const name = 'went-on';
+    const fails = '[ "$HEDDLE_NODE" != app-1 ] && [ "$HEDDLE_NODE" != app-3 ]';
+    const { state, reason } = await apply(specOf(name, fails, { node: { minimum: 1 } }));
+    expect({ state, reason }).toEqual({ state: 'done', reason: expect.stringContaining('without 2 nodes') });
+    const shown = async (): Promise<string> =>
+      (await clusters.stack.client.status(name)).nodes
+        .flatMap(({ nodeId, failure, state: shownAs }) =>
+          failure === undefined ? [] : [`${nodeId} ${shownAs}`],
+        )
+        .join();
+    const before = await shown();
+    expect(before).toContain('app-3');
+    await applyRejected(name);
+    await until('the failures are shown again', async () => (await shown()) === before);
+  });
+
   // A run whose end is not known is found by the id of its task.
   it.each(['first', 'later'])('a retry of the %s apply keeps the ids of tasks in groups', async (which) => {
     const name = `${which}-apply`;

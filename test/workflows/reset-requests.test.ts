@@ -97,6 +97,65 @@ describe('after a reset', () => {
     expect(await linesOf(name)).toEqual(['ran']);
   });
 
+  it('a replacement that is delivered once more finds the machines that were made', async () => {
+    const name = 'replaced';
+    const slow = join(clusters.folder, `${name}-slow`);
+    const stop = `[ "$HEDDLE_NODE" != app-1 ] || [ -e ${slow} ] || { touch ${slow}; sleep 4; }`;
+    const spec = closed({
+      name,
+      nodes: { app: nodes(4, ['app']) },
+      services: {
+        app: {
+          actions: Object.fromEntries(
+            Object.entries({ start: 'true', stop }).map(([action, script]) => [
+              action,
+              { type: 'shell', fields: { script } },
+            ]),
+          ),
+        },
+      },
+    });
+    expect((await apply(spec)).state).toBe('done');
+    const point = await pointAtRest(name);
+    const intent = { kind: 'replace', nodes: ['app-1', 'app-2', 'app-3'] } as const;
+    const replaced = await clusters.stack.client.operate(name, intent, { queue: true });
+    expect((await settled(name, replaced.operation)).state).toBe('done');
+    const exec = await clusters.stack.client.operate(
+      name,
+      { kind: 'exec', command: 'true' },
+      { queue: true },
+    );
+    expect((await settled(name, exec.operation)).state).toBe('done');
+    const machines = await clusters.machinesOf(name);
+    expect(machines).toHaveLength(4);
+    await reset(clusters.stack, name, point);
+    expect(await ended(name)).toBeUndefined();
+    expect((await clusters.stack.client.status(name)).history).toHaveLength(3);
+    expect(await clusters.machinesOf(name)).toEqual(machines);
+  });
+
+  it('a machine that was made for another file is not taken', async () => {
+    const name = 'other-file';
+    const spec = (count: number, hardware: string): ClusterSpec =>
+      specOf(name, 'true', { nodes: { app: nodes(count, ['app'], { hardware }) } });
+    expect((await apply(spec(1, 'small'))).state).toBe('done');
+    const point = await pointAtRest(name);
+    expect((await apply(spec(2, 'small'))).state).toBe('done');
+    const made = (await clusters.machinesOf(name)).filter((machine) => machine.includes('app-2 '));
+    await reset(clusters.stack, name, point, { withoutMessages: true });
+    const { id, state, reason } = await apply(spec(2, 'large'));
+    expect({ state, reason }).toEqual({
+      state: 'held',
+      reason: expect.stringMatching(/CREATE of app-2 failed: .* with other parameters/),
+    });
+    expect(await clusters.machinesOf(name)).toEqual(expect.arrayContaining(made));
+    await clusters.stack.client.operate(name, { kind: 'replace', nodes: ['app-2'] });
+    expect((await settled(name, id)).state).toBe('done');
+    const after = await clusters.machinesOf(name);
+    expect(after).toHaveLength(2);
+    expect(after.filter((machine) => made.includes(machine))).toEqual([]);
+  });
+
   it('queued commands that are delivered once more run no second time', async () => {
     const name = 'commands';
     expect((await apply(specOf(name, 'true'))).state).toBe('done');

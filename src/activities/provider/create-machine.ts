@@ -3,6 +3,7 @@ import type { JsonObject } from '../../model/json.js';
 import type { TaskOutcome } from '../../model/node/task-request.js';
 import type { Machine } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
+import { tagNames } from '../../model/names.js';
 import { createOnce } from './create-once.js';
 import { recordedSteps } from './create-record.js';
 import type { ProviderCall } from './provider-call.js';
@@ -23,6 +24,7 @@ export async function createMachine(
   const { plugin, provider, request, attempt, machine, secrets } = call;
   if (request.adopt === true) return { result: await adoptMachine(call), found: true };
   const earlier = mayBeThere ? await findMachine(call) : undefined;
+  if (earlier !== undefined) refuseOther(machine, earlier);
   const steps = Object.keys(recordedSteps(attempt, machine.key));
   if (steps.length > 0) attempt.log.info(`continues after ${steps.join(', ')}`);
   else if (earlier?.created !== undefined) {
@@ -80,6 +82,17 @@ async function mayHaveBeenMade(call: ProviderCall): Promise<boolean> {
   return findMachine(call).then(
     (found) => found !== undefined,
     () => true,
+  );
+}
+
+/** After a reset of the workflow, a node may have the key of a machine that was made for another file. */
+function refuseOther({ key, tags }: Pick<ProviderCall['machine'], 'key' | 'tags'>, earlier: Machine): void {
+  const [asked, has] = [tags[tagNames.placement], earlier.tags[tagNames.placement]];
+  if (asked === undefined || has === undefined || asked === has) return;
+  throw new PluginError(
+    'MachineFailed',
+    `machine ${earlier.providerid} of key ${key} was made for other hardware, another image or other fields, before a reset of the workflow`,
+    { result: { providerid: earlier.providerid } },
   );
 }
 

@@ -96,11 +96,10 @@ export interface GroupStart {
 export interface GroupState extends NodesState, GroupStart {
   /** Its own nodes as peers; the cluster keeps which group changed when. */
   readonly peers: PeersState;
-  readonly incarnation: number;
   /** How many operations it has begun after the one that started it. */
   readonly begun: number;
-  /** Uids of the last requests by which users continued the operation. */
-  readonly retries: readonly string[];
+  /** Uids of the last operations that it carried out, and of the last requests by which users continued one. */
+  readonly requests: readonly string[];
   /** What it had before the operation that it began last, until the plan of that operation comes. */
   readonly forgotten?: Forgotten;
   /** The last instructions that arrived. */
@@ -125,7 +124,7 @@ export interface GroupState extends NodesState, GroupStart {
 }
 
 /** An operation that is rejected changes nothing: the group then has this again. */
-export interface Forgotten extends Pick<GroupState, 'operation' | 'begun' | 'retries'> {
+export interface Forgotten extends Pick<GroupState, 'operation' | 'begun' | 'requests'> {
   readonly nodes: Readonly<
     Record<
       string,

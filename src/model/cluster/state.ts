@@ -39,12 +39,7 @@ export interface ClusterState extends NodesState {
   readonly stopped: readonly string[];
   /** Definitions of services that some node still has but the spec does not: needed to remove them. */
   readonly retired: Readonly<Record<string, ServiceSpec>>;
-  readonly counters: {
-    readonly operation: number;
-    readonly incarnation: number;
-    readonly nodenum: number;
-    readonly group: number;
-  };
+  readonly counters: { readonly operation: number; readonly nodenum: number; readonly group: number };
   /** Child workflows that carry the nodes beyond `limits.inlineNodes`, by number. */
   readonly groups: Readonly<Record<string, NodeGroup>>;
   /** Where machines of the cluster may be, and what their keys may begin with beside its own uid. */

@@ -1,3 +1,4 @@
+import { usedIncarnation } from '../node/record.js';
 import type { NodeState } from '../node/state.js';
 import { type Kind, indexesOf } from '../plan/plan.js';
 import type { Placement, PlannedPlacement, PluginPins } from '../node/placement.js';
@@ -9,8 +10,15 @@ import { newValueTable } from '../shared-values.js';
 /** What a workflow that carries nodes keeps of them. Plain JSON, carried from run to run. */
 export interface NodesState {
   readonly nodes: Readonly<Record<string, NodeState>>;
+  /** The highest incarnation of nodes that it no longer has: nodes of their names begin above it. */
+  readonly incarnation: number;
   /** Present while an operation is under way. */
   readonly work?: Work;
+}
+
+/** The highest incarnation of its nodes, and of those that it no longer has. */
+export function highestIncarnation({ nodes, incarnation }: NodesState): number {
+  return Math.max(incarnation, ...Object.values(nodes).map(usedIncarnation));
 }
 
 /** What one operation has to do with the nodes of one workflow, and how far it has come. */

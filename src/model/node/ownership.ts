@@ -1,6 +1,8 @@
 import { readMachineKey } from '../names.js';
+import { usedIncarnation } from './record.js';
 import type { NodeState } from './state.js';
 import type { Operation } from '../cluster/operation.js';
+import type { NodesState } from '../cluster/work.js';
 
 /** A machine as its provider shows it: whose is it? */
 export interface NamedMachine {
@@ -29,7 +31,7 @@ export type Ownership =
 
 /**
  * A machine belongs to a node by its key: the node records its incarnation before it sends CREATE, and
- * incarnations only increase.
+ * incarnations of a node only increase.
  */
 export function isMachineOf(node: NodeState | undefined, uid: string, key: string): node is NodeState {
   const named = readMachineKey(key);
@@ -42,19 +44,27 @@ export function isMachineOf(node: NodeState | undefined, uid: string, key: strin
 }
 
 /** Who has which node's machine, among the nodes that one workflow carries. */
-export function ownershipAmong({ nodes, uid, highest }: OwnNodes, machine: NamedMachine): Ownership {
-  const node = nodes[readMachineKey(machine.key)?.nodeId ?? ''];
-  if (!isMachineOf(node, uid, machine.key))
-    return { is: highestIncarnation([machine], uid) > highest ? 'unmade' : 'free' };
+export function ownershipAmong(owner: OwnNodes, machine: NamedMachine): Ownership {
+  const { uid } = owner;
+  const named = readMachineKey(machine.key);
+  const node = nodeNamed(owner.nodes, named?.nodeId ?? '');
+  if (!isMachineOf(node, uid, machine.key)) {
+    const used = node === undefined ? owner.incarnation : usedIncarnation(node);
+    return { is: named?.clusterUid === uid && named.incarnation > used ? 'unmade' : 'free' };
+  }
   const { providerid } = node.payload;
   return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };
 }
 
-interface OwnNodes {
-  readonly nodes: Readonly<Record<string, NodeState>>;
+/** The name comes from a provider: it may be that of a member of every object. */
+function nodeNamed(nodes: OwnNodes['nodes'], name: string): NodeState | undefined {
+  return Object.hasOwn(nodes, name) ? nodes[name] : undefined;
+}
+
+/** Nodes of one workflow. `incarnation`: the highest one of nodes that it no longer has. */
+export interface OwnNodes extends Pick<NodesState, 'nodes' | 'incarnation'> {
+  /** In the keys of the machines that it makes. */
   readonly uid: string;
-  /** The highest incarnation that the workflow has assigned. */
-  readonly highest: number;
 }
 
 /** Operations keep the machines that were given up: `<nodeId> <provider> <providerid> (by ...)`. */
@@ -65,13 +75,20 @@ export function wasAbandoned(operations: readonly Operation[], { key, providerid
   );
 }
 
-/**
- * The highest incarnation among machines of this uid: a counter that is raised to it never makes one of these
- * keys again.
- */
-export function highestIncarnation(machines: readonly NamedMachine[], uid: string): number {
-  return machines.reduce((highest, { key }) => {
+/** The nodes after the sweep was told to delete these machines: none of their keys is used again. */
+export function withoutKeysOf(
+  machines: readonly NamedMachine[],
+  { nodes, uid, incarnation }: OwnNodes,
+): Pick<NodesState, 'nodes' | 'incarnation'> {
+  const disowned = { ...nodes };
+  let highest = incarnation;
+  for (const { key } of machines) {
     const named = readMachineKey(key);
-    return named?.clusterUid === uid ? Math.max(highest, named.incarnation) : highest;
-  }, 0);
+    if (named?.clusterUid !== uid) continue;
+    const node = nodeNamed(disowned, named.nodeId);
+    if (node === undefined) highest = Math.max(highest, named.incarnation);
+    else if (named.incarnation > usedIncarnation(node))
+      disowned[named.nodeId] = { ...node, incarnationFloor: named.incarnation };
+  }
+  return { nodes: disowned, incarnation: highest };
 }

@@ -9,8 +9,20 @@ import { mergePayload } from './payload.js';
 import { runKey } from './run.js';
 import type { Step } from '../plan/plan.js';
 
-/** Identity of a node's machine for CREATE; a new incarnation is a new machine. */
-export function recordMachine(node: NodeState, planned: PlannedPlacement, incarnation: number): NodeState {
+/**
+ * Identity of a node's machine for CREATE; a new incarnation is a new machine. It depends on the node alone: after a reset of the
+ * workflow, the node finds the machine that it had, in whatever order nodes are created.
+ */
+export function recordMachine(node: NodeState, planned: PlannedPlacement): NodeState {
+  return recordIncarnation(node, planned, usedIncarnation(node) + 1);
+}
+
+/** The highest incarnation that this node or an earlier one of its name may have used. */
+export function usedIncarnation({ incarnation, incarnationFloor = 0 }: NodeState): number {
+  return Math.max(incarnation, incarnationFloor);
+}
+
+function recordIncarnation(node: NodeState, planned: PlannedPlacement, incarnation: number): NodeState {
   const { digest, ...placement } = planned;
   return {
     ...withoutEarlierMachine(node),
@@ -27,7 +39,7 @@ export function recordAdopted(
   node: NodeState,
   { keyUid, incarnation, providerid, placement: planned }: AdoptedMachine,
 ): NodeState {
-  const taken = recordMachine(node, planned, incarnation);
+  const taken = recordIncarnation(node, planned, incarnation);
   return { ...taken, keyUid, adopt: true, payload: { ...taken.payload, providerid } };
 }
 

@@ -60,8 +60,13 @@ export interface NodeState {
   readonly group: string;
   readonly nodenum: number;
   readonly hostname: string;
-  /** From the cluster's counter, which only rises; 0 until the first CREATE. */
+  /** Number of its machine; each new machine gets the next one. 0 until the first CREATE. */
   readonly incarnation: number;
+  /**
+   * Incarnations up to this one are not given to its machines: an earlier node of its name may have had them, or the sweep
+   * deleted such a machine. Absent: 0.
+   */
+  readonly incarnationFloor?: number;
   readonly placement?: Placement;
   readonly payload: JsonObject;
   readonly facts: NodeFacts;

@@ -74,6 +74,7 @@ function takeNode(
     nodenum: nodenum(id),
     hostname: hostname(cluster, id),
     incarnation: 0,
+    incarnationFloor: memory.state.incarnation === 0 ? undefined : memory.state.incarnation,
     payload: {},
     facts: { services: {} },
     services: kind.services,

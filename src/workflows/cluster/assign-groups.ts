@@ -86,13 +86,13 @@ function instructGroup(
   const lost = rowsWith(removals, (group, index) => isMember(members, group, index));
   const command = commandOf(memory);
   const groupServices = servicesOfGroups(plan);
-  const { spec, counters, limits, imports } = memory.state;
+  const { spec, incarnation, limits, imports } = memory.state;
   const variables = taskVariables(spec, imports);
   const references = nodeReferences(spec);
   const instruction: Instruction = {
     do: 'work',
     work: packWork(work),
-    incarnation: counters.incarnation,
+    incarnation,
     services: servicesOf(memory.state),
     config: spec?.config ?? {},
     limits,

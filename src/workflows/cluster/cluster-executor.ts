@@ -42,11 +42,6 @@ export function clusterExecutor(memory: Memory): Executor {
     failed: (node, failure, remaining) =>
       nodeFailed(memory, node.group, failureOf(node.nodeId, failure), remaining),
     announced: () => undefined,
-    nextIncarnation: () => {
-      const { counters } = memory.state;
-      change(memory, { counters: { ...counters, incarnation: counters.incarnation + 1 } });
-      return counters.incarnation + 1;
-    },
     service: (name) => servicesOf(memory.state)[name],
     taskBase: () => {
       const { name, uid, spec, peers, imports } = memory.state;

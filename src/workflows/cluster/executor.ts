@@ -19,7 +19,6 @@ import { conditionOf } from '../inbox.js';
  */
 export interface Executor {
   readonly memory: NodesMemory;
-  nextIncarnation(): number;
   service(name: string): ServiceSpec | undefined;
   taskBase(): TaskBase;
   /** Tasks in flight at once. A node that waits at a gate, or between probes, holds no permit. */
@@ -280,7 +279,6 @@ function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
       announceNode(memory, nodeId);
       executor.announced(memory.state.nodes[nodeId]?.services ?? []);
     }),
-    nextIncarnation: () => executor.nextIncarnation(),
   };
 }
 

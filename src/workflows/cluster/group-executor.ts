@@ -13,7 +13,7 @@ import { firstWithin } from '../../model/carried.js';
 import { mostOutputBytes, outputNodes } from '../../model/cluster/output-nodes.js';
 import type { NodeState } from '../../model/node/state.js';
 import { rowsOf } from '../../model/plan/facts/summarise.js';
-import type { Work } from '../../model/cluster/work.js';
+import { highestIncarnation, type Work } from '../../model/cluster/work.js';
 import { change, type EntityMemory } from '../entity.js';
 import { startRun, type Executor, type Run } from './executor.js';
 import type { NodesMemory } from './memory.js';
@@ -81,10 +81,6 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
       })),
     announced: (services) =>
       note(memory, ({ announced }) => ({ announced: [...new Set([...announced, '*', ...services])] })),
-    nextIncarnation: () => {
-      change(memory, { incarnation: memory.state.incarnation + 1 });
-      return memory.state.incarnation;
-    },
     service: (name) => memory.state.services[name],
     taskBase: () => {
       const { cluster, clusterUid, config, peersVersion, command, variables } = memory.state;
@@ -135,7 +131,7 @@ export function reportOf(memory: GroupMemory): {
     failures,
     group: state.group,
     seen: state.seen,
-    incarnation: state.incarnation,
+    incarnation: highestIncarnation(state),
     peersVersion: state.peers.version,
     quiet,
     over,

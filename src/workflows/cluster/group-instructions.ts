@@ -2,6 +2,7 @@ import type { Forgotten, GroupState, Instruction } from '../../model/cluster/gro
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { recordRetry, reopenLastRun, withoutService } from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
+import { forgottenNodes, giveBack } from './forgotten.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
@@ -14,8 +15,8 @@ import { change } from '../entity.js';
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
 const haltMs = 60_000;
 
-/** Requests of an operation that a group knows again if they are delivered once more. */
-const rememberedRetries = 20;
+/** Requests that a group knows again if they are delivered once more. */
+const rememberedRequests = 40;
 
 /** Carries out one instruction of the cluster. Chains that it starts run in the background. */
 export async function carryOutInstruction(memory: GroupMemory, instruction: Instruction): Promise<void> {
@@ -56,24 +57,23 @@ async function beginOperation(
   { operation, fresh, toReplace, probe, retriedAt, retry, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
   await endUnknownWork(memory);
-  const { operation: last, begun } = memory.state;
+  const { operation: last, begun, requests } = memory.state;
   const isSame = uidOfKey(operation) === uidOfKey(last);
-  const retries = isSame ? memory.state.retries : [];
-  const isKnownRetry = retry !== undefined && retries.includes(retry);
+  const isKnownRetry = retry !== undefined && requests.includes(retry);
   // After a reset of the cluster, a request is delivered once more: what it named for replacement has been replaced.
-  const isKnown = isKnownRetry || (fresh && isSame);
+  const isKnown = isKnownRetry || (fresh && (isSame || requests.includes(uidOfKey(operation))));
   if (fresh) change(memory, { forgotten: forgottenOf(memory.state) });
   change(memory, {
     operation,
     begun: begun + (isSame ? 0 : 1),
-    retries: retry === undefined || isKnownRetry ? retries : [...retries, retry].slice(-rememberedRetries),
+    requests: requestsAfter(memory.state, isSame ? undefined : uidOfKey(last), retry),
   });
   if (fresh) {
     for (const { nodeId, excluded } of Object.values(memory.state.nodes))
       if (excluded === true) showAgain(memory, nodeId);
     changeNodes(memory, ({ facts: { toReplace, mayRemove: _mayRemove, ...facts }, ...node }) => ({
       ...node,
-      facts: isKnown ? { ...facts, toReplace } : facts,
+      facts: isSame ? { ...facts, toReplace } : facts,
       runs: {},
     }));
   }
@@ -87,6 +87,17 @@ async function beginOperation(
   if (probe) await probeGroup(memory);
 }
 
+/** What an operation leaves to replace is not done, so that one is not known. */
+function requestsAfter(
+  { requests, nodes }: GroupState,
+  ended: string | undefined,
+  retry: string | undefined,
+): readonly string[] {
+  const isLeft = Object.values(nodes).some(({ facts }) => facts.toReplace === true);
+  const more = [isLeft ? undefined : ended, retry].filter((uid) => uid !== undefined);
+  return [...new Set([...requests, ...more])].slice(-rememberedRequests);
+}
+
 /** After a reset of the cluster, the group may work on an operation that the cluster does not know. */
 async function endUnknownWork(memory: GroupMemory): Promise<void> {
   if (memory.run === undefined && memory.state.work === undefined) return;
@@ -95,29 +106,19 @@ async function endUnknownWork(memory: GroupMemory): Promise<void> {
   if (memory.run !== undefined) await halt(memory, { how: 'cancel' });
 }
 
-function forgottenOf({ operation, begun, retries, nodes }: GroupState): Forgotten {
-  const kept = Object.entries(nodes).map(([id, { runs, failure, excluded, facts }]) => {
-    const { toReplace, mayRemove } = facts;
-    return [id, { runs, failure, excluded, toReplace, mayRemove }] as const;
-  });
-  return { operation, begun, retries, nodes: Object.fromEntries(kept) };
+function forgottenOf({ operation, begun, requests, nodes }: GroupState): Forgotten {
+  return { operation, begun, requests, nodes: forgottenNodes(nodes) };
 }
 
 /** An operation that is rejected changes nothing. */
 function restore(memory: GroupMemory): void {
   const { forgotten } = memory.state;
   if (forgotten === undefined) return;
-  const { nodes, operation, begun, retries } = forgotten;
-  change(memory, { operation, begun, retries, forgotten: undefined });
-  for (const [id, { runs, failure, excluded, toReplace, mayRemove }] of Object.entries(nodes)) {
-    changeNode(memory, id, ({ facts, ...node }) => ({
-      ...node,
-      runs,
-      failure,
-      facts: { ...facts, toReplace, mayRemove },
-    }));
-    if (excluded === true) exclude(memory, id);
-  }
+  const { nodes, operation, begun, requests } = forgotten;
+  change(memory, { operation, begun, requests, forgotten: undefined });
+  giveBack(memory, nodes, (id) => {
+    exclude(memory, id);
+  });
 }
 
 async function probeGroup(memory: GroupMemory): Promise<void> {

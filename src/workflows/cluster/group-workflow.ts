@@ -83,7 +83,7 @@ function openState(input: GroupInput): GroupState {
     peers: noPeers,
     incarnation: 0,
     begun: 0,
-    retries: [],
+    requests: [],
     seen: 0,
     reports: 0,
     peersVersion: 0,

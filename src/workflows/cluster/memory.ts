@@ -3,6 +3,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { stableJson } from '../../model/node/payload.js';
 import { indexLabels } from '../../model/cluster/labels.js';
 import type { Json, JsonObject } from '../../model/json.js';
+import { usedIncarnation } from '../../model/node/record.js';
 import { searchAttributes } from '../../model/names.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Operation } from '../../model/cluster/operation.js';
@@ -58,8 +59,9 @@ export function changeNodes(memory: NodesMemory, to: (node: NodeState) => NodeSt
 }
 
 export function dropNode(memory: NodesMemory, nodeId: string): void {
-  const { [nodeId]: _gone, ...nodes } = memory.state.nodes;
-  change(memory, { nodes });
+  const { [nodeId]: gone, ...nodes } = memory.state.nodes;
+  if (gone === undefined) return;
+  change(memory, { nodes, incarnation: Math.max(memory.state.incarnation, usedIncarnation(gone)) });
 }
 
 /**

@@ -10,7 +10,8 @@ import { endOperation, queueOperation } from './accept.js';
 import { change, now } from '../entity.js';
 import { instructAll } from './groups.js';
 import { isPublished, noteOutcome } from './events.js';
-import { changeNodes, changeOperation, showNode, type Memory } from './memory.js';
+import { forgottenNodes, giveBack } from './forgotten.js';
+import { changeNodes, changeOperation, hideNode, showNode, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
 import { undeletedText } from './settle.js';
 import { condition } from '../inbox.js';
@@ -28,7 +29,8 @@ function nextQueued({ operation, queue, lease }: ClusterState): QueuedOperation 
 /** Goes on with the operation under way, or begins the next. */
 export async function startNextOperation(memory: Memory): Promise<OperationEnd> {
   const earlier = memory.state;
-  if (memory.state.operation?.state !== 'running') beginOperation(memory);
+  const begins = earlier.operation?.state !== 'running';
+  if (begins) beginOperation(memory);
   const end = await operate(memory);
   const { operation, spec } = memory.state;
   if (operation === undefined || end === 'continue') return end;
@@ -42,7 +44,7 @@ export async function startNextOperation(memory: Memory): Promise<OperationEnd> 
       break;
     case 'rejected':
       endOperation(memory, 'rejected', operation);
-      holdAgain(memory, earlier);
+      if (begins) restore(memory, earlier);
       break;
     case 'halted':
       endHalted(memory, operation);
@@ -108,24 +110,23 @@ function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
 }
 
 /**
- * A request that could not be planned changed nothing: the operation that it was to follow is held as before.
+ * A request that could not be planned changed nothing: its nodes are as the operation before left them, which is held if it was.
  */
-function holdAgain(
-  memory: Memory,
-  { operation, nodes, target, planned, stopped, retry }: ClusterState,
-): void {
+function restore(memory: Memory, { operation, nodes, target, planned, stopped, retry }: ClusterState): void {
   change(memory, { stopped });
+  giveBack(memory, forgottenNodes(nodes), (id) => {
+    hideNode(memory, id, 'excluded');
+  });
+  instructAll(memory, { do: 'restore' });
   if (operation?.state !== 'held') return;
   const history = memory.state.history.filter(({ id }) => id !== operation.id);
   change(memory, {
     operation,
-    nodes,
     history,
     ...(target === undefined ? {} : { target }),
     ...(planned === undefined ? {} : { planned }),
     ...(retry === undefined ? {} : { retry }),
   });
-  instructAll(memory, { do: 'restore' });
   noteOutcome(memory, operation);
 }
 

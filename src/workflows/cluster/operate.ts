@@ -215,7 +215,6 @@ function adopt(
   });
   if (spec !== undefined) {
     for (const id of lost) forgetGroup(memory, id);
-    passIncarnations(memory, adopted);
     const retired = Object.entries(servicesOf(memory.state)).filter(
       ([service]) => spec.services[service] === undefined,
     );
@@ -272,14 +271,6 @@ function adopt(
   if (left !== undefined) changeOperation(memory, { left });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
   noteStart(memory);
-}
-
-/** No machine to come gets the key of one that is adopted. */
-function passIncarnations(memory: Memory, adopted: FoundMachines['adopted']): void {
-  const { counters, uid } = memory.state;
-  const own = Object.values(adopted).filter(({ keyUid }) => keyUid === uid);
-  const incarnation = Math.max(counters.incarnation, ...own.map((machine) => machine.incarnation));
-  change(memory, { counters: { ...counters, incarnation } });
 }
 
 async function executeWork(memory: Memory): Promise<OperationEnd> {

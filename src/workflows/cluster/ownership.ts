@@ -1,10 +1,10 @@
 import { groupWorkflowId, readMachineKey } from '../../model/names.js';
 import {
-  highestIncarnation,
   ownershipAmong,
   wasAbandoned,
   type NamedMachine,
   type Ownership,
+  withoutKeysOf,
 } from '../../model/node/ownership.js';
 import type { GroupMemory } from './group-executor.js';
 import { groupOfNode } from './groups.js';
@@ -13,7 +13,7 @@ import { change } from '../entity.js';
 
 /** Whose machine is it, as the cluster's workflow knows? */
 export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
-  const { name, uid, nodes, groups, counters, operation, history } = memory.state;
+  const { name, uid, nodes, groups, counters, incarnation, operation, history } = memory.state;
   // Until the first plan is applied, machines of a previous run may still be adopted.
   if (counters.nodenum === 0) return { is: 'unsure' };
   const abandoned = wasAbandoned([...(operation === undefined ? [] : [operation]), ...history], machine);
@@ -24,29 +24,23 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
     if (known.lost === true || known.pending.length > 0 || known.sent !== known.seen) return { is: 'unsure' };
     return { is: 'elsewhere', workflowId: groupWorkflowId(name, group), ...(abandoned ? { abandoned } : {}) };
   }
-  const found = ownershipAmong({ nodes, uid, highest: counters.incarnation }, machine);
+  const found = ownershipAmong({ nodes, uid, incarnation }, machine);
   return found.is === 'free' && abandoned ? { is: 'abandoned' } : found;
 }
 
 /**
- * The sweep is about to delete these machines, so their keys must not be used again, not even after a reset
- * of the counter.
+ * The sweep is about to delete these machines, so their keys must not be used again, not even after a reset.
  */
 export function disown(memory: Memory, machines: readonly NamedMachine[]): readonly Ownership[] {
-  const { counters, uid } = memory.state;
-  change(memory, {
-    counters: { ...counters, incarnation: Math.max(counters.incarnation, highestIncarnation(machines, uid)) },
-  });
+  change(memory, withoutKeysOf(machines, memory.state));
   return machines.map((machine) => ownershipOf(memory, machine));
 }
 
 export function ownershipInGroup({ state, inbox }: GroupMemory, machine: NamedMachine): Ownership {
-  const { nodes, clusterUid: uid, incarnation: highest } = state;
-  return inbox.length > 0 ? { is: 'unsure' } : ownershipAmong({ nodes, uid, highest }, machine);
+  return inbox.length > 0 ? { is: 'unsure' } : ownershipAmong({ ...state, uid: state.clusterUid }, machine);
 }
 
 export function disownInGroup(memory: GroupMemory, machines: readonly NamedMachine[]): readonly Ownership[] {
-  const { incarnation, clusterUid } = memory.state;
-  change(memory, { incarnation: Math.max(incarnation, highestIncarnation(machines, clusterUid)) });
+  change(memory, withoutKeysOf(machines, { ...memory.state, uid: memory.state.clusterUid }));
   return machines.map((machine) => ownershipInGroup(memory, machine));
 }

@@ -20,9 +20,9 @@ export function applyReport(memory: Memory, report: GroupReport): void {
     );
     return;
   }
-  const { counters, peers } = memory.state;
+  const { peers } = memory.state;
   change(memory, {
-    counters: { ...counters, incarnation: Math.max(counters.incarnation, incarnation) },
+    incarnation: Math.max(memory.state.incarnation, incarnation),
     ...(report.announced.length === 0
       ? {}
       : {

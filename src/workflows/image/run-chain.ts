@@ -63,7 +63,6 @@ export async function runChain(
     stepFailed: (_step, failed) => {
       failure = failed;
     },
-    nextIncarnation: () => machine.state.incarnation ?? incarnation,
   });
   change(memory, {});
   // What was cut short is never taken for done.

@@ -76,7 +76,7 @@ function prepare(
   changePoolNode(pool, id, ({ machine: { failure: _failure, ...machine }, ...node }) => {
     const begun =
       machine.facts.machine === undefined
-        ? recordMachine(machine, placed(placementFor(pool, providerPool, label), id), 1)
+        ? recordMachine(machine, placed(placementFor(pool, providerPool, label), id))
         : machine;
     return {
       ...node,

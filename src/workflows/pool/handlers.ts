@@ -4,7 +4,15 @@ import { uuid4 } from '@temporalio/workflow';
 import type { RequestView } from '../../schema/output/pool.js';
 import { unfitText, type NodeReply } from '../../model/node/lease.js';
 import { readMachineKey } from '../../model/names.js';
-import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/node/ownership.js';
+import {
+  ownershipAmong,
+  withoutKeysOf,
+  type NamedMachine,
+  type Ownership,
+  type OwnNodes,
+} from '../../model/node/ownership.js';
+import type { NodeState } from '../../model/node/state.js';
+import { changePoolNode } from '../../model/pool/state.js';
 import { admit } from '../../model/pool/admit.js';
 import { refuseDemand } from '../../model/pool/check-demand.js';
 import {
@@ -210,23 +218,32 @@ function leavingText({ pool }: PoolMemory): string | undefined {
     : `pool ${pool.name} is being deleted; apply again when it is gone`;
 }
 
-function ownershipOf({ nodes, uid, counters }: PoolMemory['pool'], machine: NamedMachine): Ownership {
-  if (numberOf(uid, machine) > counters.node) return { is: 'unmade' };
-  const machines = Object.fromEntries(
-    Object.entries(nodes).flatMap(([id, { machine: node, backing }]) =>
-      backing === undefined && id === readMachineKey(machine.key)?.nodeId ? [[id, node]] : [],
-    ),
-  );
-  // A number without a node is that of a deleted one.
-  const highest = Object.values(machines)[0]?.incarnation ?? Infinity;
-  return ownershipAmong({ nodes: machines, uid, highest }, machine);
+function ownershipOf(pool: PoolMemory['pool'], machine: NamedMachine): Ownership {
+  return numberOf(pool.uid, machine) > pool.counters.node
+    ? { is: 'unmade' }
+    : ownershipAmong(ownNodes(pool, [machine]), machine);
 }
 
-/** After a reset the counter may stand before nodes that were made: their numbers are not given again. */
+/** After a reset, machines that the pool does not know may have been made: their keys are not used again. */
 function disown({ pool }: PoolMemory, machines: readonly NamedMachine[]): readonly Ownership[] {
   for (const machine of machines)
     pool.counters.node = Math.max(pool.counters.node, numberOf(pool.uid, machine));
+  const { nodes } = withoutKeysOf(machines, ownNodes(pool, machines));
+  for (const [id, machine] of Object.entries(nodes))
+    changePoolNode(pool, id, (node) => ({ ...node, machine }));
   return machines.map((machine) => ownershipOf(pool, machine));
+}
+
+/** The nodes that these machines may be of, but for those on a machine of another node. */
+function ownNodes({ nodes, uid }: PoolMemory['pool'], machines: readonly NamedMachine[]): OwnNodes {
+  const own: Record<string, NodeState> = {};
+  for (const { key } of machines) {
+    const { nodeId = '' } = readMachineKey(key) ?? {};
+    const node = Object.hasOwn(nodes, nodeId) ? nodes[nodeId] : undefined;
+    if (node !== undefined && node.backing === undefined) own[nodeId] = node.machine;
+  }
+  // A number without a node is that of a deleted one.
+  return { nodes: own, uid, incarnation: Infinity };
 }
 
 /** The number in the name of a node of the pool of this uid; 0 for any other machine. */

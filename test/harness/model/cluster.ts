@@ -23,7 +23,7 @@ import { bootstrapDigest } from '../../../src/model/plan/facts/digest.js';
 import { automators, digest, placementOf } from './specs.js';
 
 export interface TestState extends Summarised, Pick<ClusterState, 'nodes' | 'groups' | 'target' | 'planned'> {
-  readonly counters: Pick<ClusterState['counters'], 'operation' | 'incarnation' | 'nodenum'>;
+  readonly counters: Pick<ClusterState['counters'], 'operation' | 'nodenum'>;
 }
 
 /** A task that was carried out: `START app-1 app`. */
@@ -60,7 +60,7 @@ export class TestCluster {
     nodes: {},
     groups: {},
     peers: noPeers,
-    counters: { operation: 0, incarnation: 0, nodenum: 0 },
+    counters: { operation: 0, nodenum: 0 },
   };
   /** Names of hardware that mean other machines than before, as after a change of heddle.yaml. */
   renamed: readonly string[] = [];
@@ -269,12 +269,9 @@ export class TestCluster {
 
   #record(id: string, kind: Kind, step: Step, plan: Plan): void {
     if (step.action === 'CREATE') {
-      const { counters } = this.state;
-      const incarnation = counters.incarnation + 1;
-      this.state = { ...this.state, counters: { ...counters, incarnation } };
       const planned = plan.placements[kind.group]?.[0];
       if (planned === undefined) throw new Error(`no placement for ${id}`);
-      this.#change(id, (node) => recordMachine(node, planned, incarnation));
+      this.#change(id, (node) => recordMachine(node, planned));
     }
     const before = this.state.nodes[id]?.facts;
     const occasion = { operation: keyOf(this.state.operation), peers: this.state.peers.version };

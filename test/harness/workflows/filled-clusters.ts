@@ -96,7 +96,8 @@ export function fullClusterState(): ClusterState {
       bounds.cluster.history.most,
     ),
     checks: { asked: 0, done: 0 },
-    counters: { operation: 20, incarnation: 50, nodenum: 50, group: 100 },
+    incarnation: 50,
+    counters: { operation: 20, nodenum: 50, group: 100 },
     groups: Object.fromEntries(
       many(100, (number) => [
         `${number + 1}`,
@@ -163,7 +164,7 @@ export function fullGroup(): object {
     incarnation: 100,
     operation: '7',
     begun: 7,
-    retries: many(20, (number) => pad(12, number)),
+    requests: many(40, (number) => pad(12, number)),
     received: [1_000_000, 1_800_000_000_000],
     seen: 3,
     reports: 1_000_000,

@@ -35,7 +35,7 @@ function filled(count: number): PoolState {
   for (const id of Object.keys(pool.nodes)) {
     changePoolNode(pool, id, (node) => {
       const created = recordDone(
-        recordMachine(node.machine, placement, 1),
+        recordMachine(node.machine, placement),
         { action: 'CREATE' },
         {},
         { operation: 'launch', peers: 0 },

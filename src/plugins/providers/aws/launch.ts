@@ -1,15 +1,15 @@
 import type { BlockDeviceMapping, RunInstancesCommandInput, Tag } from '@aws-sdk/client-ec2';
-import { readMachineKey } from '../../../model/names.js';
 import { makeHostKey } from '../../cloud-init/host-key.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
 import type { CreateInput } from '../../contract.js';
+import { placeOf } from '../../provider-base/places.js';
 import type { AwsFields } from './field-types.js';
 
 /** Contains the machine's host key, so that CONFIRM knows it even after the account's secret changed. */
 export const hostKeyTag = 'heddle-host-key';
 
 /**
- * Where the machine is asked for: each incarnation in one place, the next one in the next. Going through the
+ * Where the machine is requested: each incarnation in one place, the next one in the next. Going through the
  * places in one CREATE could make two machines: a token holds for one zone only, and an attempt whose answer
  * was lost may have got one in a zone that a later attempt comes to last.
  */
@@ -17,10 +17,7 @@ export function choosePlace(
   { subnets, zones }: Pick<AwsFields, 'subnets' | 'zones'>,
   key: string,
 ): { readonly SubnetId?: string; readonly zone?: string } {
-  const offset = (readMachineKey(key)?.incarnation ?? 1) - 1;
-  const subnet = subnets?.[offset % subnets.length];
-  const zone = zones?.[offset % zones.length];
-  return { SubnetId: subnet, zone };
+  return { SubnetId: placeOf(subnets ?? [], key), zone: placeOf(zones ?? [], key) };
 }
 
 /**

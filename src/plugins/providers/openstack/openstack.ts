@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { readMachineKey, tagNames } from '../../../model/names.js';
+import { tagNames } from '../../../model/names.js';
 import { makeHostKey } from '../../cloud-init/host-key.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
 import {
@@ -26,6 +26,7 @@ import {
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
+import { placeOf } from '../../provider-base/places.js';
 import type { OpenStackFields } from './field-types.js';
 import { conflictsOf } from './fields.js';
 import { deleteImage, listImages, uploadImage } from './images.js';
@@ -220,8 +221,7 @@ export function makeServer(
     rootVolumeGb,
   } = fields;
   const hostKey = hostKeySecret === undefined ? undefined : makeHostKey(hostKeySecret, key);
-  // Each incarnation in the next zone: one that had no room is not asked twice in a row.
-  const zone = zones?.[((readMachineKey(key)?.incarnation ?? 1) - 1) % zones.length];
+  const zone = placeOf(zones ?? [], key);
   return {
     name: hostname,
     flavorRef: kind.flavorRef,

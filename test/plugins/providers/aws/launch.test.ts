@@ -106,14 +106,18 @@ describe('requests to EC2', () => {
     expect(launch().InstanceMarketOptions).toBeUndefined();
   });
 
-  it("name one zone, chosen by the machine's key: the next incarnation uses the next", () => {
+  it("name one zone, chosen by the machine's key: the next node and the next incarnation use the next", () => {
     const subnets = ['a', 'b', 'c'];
     expect(
       [1, 2, 3, 4].map((incarnation) =>
         choosePlace({ subnets, zones: undefined }, `uid/app-1/${incarnation}`),
       ),
     ).toEqual(['a', 'b', 'c', 'a'].map((SubnetId) => ({ SubnetId })));
+    expect(
+      [1, 2, 3, 4].map((node) => choosePlace({ subnets, zones: undefined }, `uid/app-${node}/1`)),
+    ).toEqual(['a', 'b', 'c', 'a'].map((SubnetId) => ({ SubnetId })));
     expect(choosePlace({ subnets: undefined, zones: ['x', 'y'] }, 'uid/app-1/2')).toEqual({ zone: 'y' });
+    expect(choosePlace({ subnets: undefined, zones: ['x', 'y'] }, 'uid/single/2')).toEqual({ zone: 'y' });
     expect(choosePlace({ subnets: undefined, zones: undefined }, 'uid/app-1/2')).toEqual({});
   });
 });
