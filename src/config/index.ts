@@ -1,6 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { byName } from '../model/by-name.js';
 import type { JsonObject } from '../model/json.js';
 import type { ProviderAccount } from '../model/provider-account.js';
 import { toLimits, toReservations, toSweep, type ReservationConfig } from './convert.js';
@@ -174,8 +175,8 @@ export function loadConfig({
         'It must be an address and a port, such as 127.0.0.1:9464.',
       ),
     ]);
-  const providers = Object.fromEntries(
-    Object.entries(written.providers).map(([name, provider]) => {
+  const providers = byName(
+    Object.entries(written.providers).map(([name, provider]): [string, ProviderAccount] => {
       if (found !== undefined) origins[`providers.${name}`] = placeText(found.locate(['providers', name]));
       return [name, toProvider(provider, site)];
     }),
@@ -232,7 +233,7 @@ export function loadConfig({
     loadsAtOnce: written.loadsAtOnce,
     quarantineAfter: written.quarantineAfter,
     metricsAddress,
-    webhooks: written.webhooks,
+    webhooks: byName(Object.entries(written.webhooks)),
     builder: {
       builds: written.builder?.builds ?? 1,
       uploads: written.builder?.uploads ?? 4,

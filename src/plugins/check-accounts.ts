@@ -1,3 +1,4 @@
+import { byName } from '../model/by-name.js';
 import type { JsonObject } from '../model/json.js';
 import type { Descriptor } from '../schema/descriptor.js';
 import { namedByFields } from '../schema/field-files.js';
@@ -71,7 +72,7 @@ export function checkAccounts<Some extends Account>(
     return [name, fillFields(descriptor, account, ['providers', name, 'fields'], problems)];
   });
   throwProblems('The provider accounts cannot be used:', problems, locate);
-  return Object.fromEntries(checked);
+  return byName(checked);
 }
 
 /** Checks the settings of automators in the same way. */

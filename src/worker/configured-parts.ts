@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { CoreParts } from '../activities/table.js';
 import type { Config } from '../config/index.js';
 import { ownPaths } from '../config/own-files.js';
+import { byName } from '../model/by-name.js';
 import type { Json } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
 import { findReferences } from '../model/secret-reference.js';
@@ -88,5 +89,6 @@ export function checkSettings(
 
 /** Nodes of pools are available without an account in the configuration, which may still define one. */
 export function withPools({ providers, site }: Config): Config['providers'] {
-  return { ...providers, [poolAccount]: providers[poolAccount] ?? { type: 'pool', site, fields: {} } };
+  const pools = providers[poolAccount] ?? { type: 'pool', site, fields: {} };
+  return byName([...Object.entries(providers), [poolAccount, pools]]);
 }

@@ -143,6 +143,7 @@ describe('after a reset', () => {
     expect((await apply(spec(2, 'small'))).state).toBe('done');
     const made = (await clusters.machinesOf(name)).filter((machine) => machine.includes('app-2 '));
     await reset(clusters.stack, name, point, { withoutMessages: true });
+    expect(await ended(name)).toBeUndefined();
     const { id, state, reason } = await apply(spec(2, 'large'));
     expect({ state, reason }).toEqual({
       state: 'held',

@@ -32,11 +32,12 @@ export const recover = verb(
       logger: new DefaultLogger('ERROR', () => undefined),
       telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
     });
-    const stuck = await stuckOf(temporal, name);
+    const suspects = await suspectsOf(temporal, name);
     const recovered: Recovered[] = [];
     const left: RecoverDocument['left'][number][] = [];
-    for (const one of stuck) {
+    for (const one of suspects) {
       const outcome = await recoverOne(temporal, config, one);
+      if (outcome === undefined) continue;
       if ('why' in outcome) left.push(outcome);
       else recovered.push(outcome);
     }
@@ -57,22 +58,36 @@ export const recover = verb(
   },
 );
 
-/** A cluster, with its groups, or any other owner. */
-async function stuckOf(temporal: Client, name: string): Promise<readonly StuckWorkflow[]> {
+/** `failures` and the rest are absent for one that no worker has failed to continue yet. */
+type Suspect = Pick<StuckWorkflow, 'workflowId'> & Partial<StuckWorkflow>;
+
+/**
+ * Stuck workflows of a cluster and its groups, or of any other owner. If one of a cluster is stuck, the others are suspects: a
+ * group is idle until its cluster sends it something.
+ */
+async function suspectsOf(temporal: Client, name: string): Promise<readonly Suspect[]> {
   const workflowId = ownerWorkflowId(name);
   const ids =
     workflowId === clusterWorkflowId(name)
       ? await call(temporal, `workflows of ${name}`, () => workflowsOf(temporal, name))
       : [workflowId];
-  const found = await Promise.all(ids.map((id) => findStuck(temporal, id)));
-  return found.filter((one) => one !== undefined);
+  const found = await Promise.all(
+    ids.map(async (id) => (await findStuck(temporal, id)) ?? { workflowId: id }),
+  );
+  return found.some(isStuck) ? found : [];
 }
 
+function isStuck(suspect: Suspect): suspect is StuckWorkflow {
+  return suspect.failures !== undefined;
+}
+
+/** Undefined for a suspect that needs nothing. */
 async function recoverOne(
   temporal: Client,
   config: Config,
-  { workflowId, runId, failures, failure }: StuckWorkflow,
-): Promise<Recovered | { readonly workflowId: string; readonly why: string }> {
+  suspect: Suspect,
+): Promise<Recovered | { readonly workflowId: string; readonly why: string } | undefined> {
+  const { workflowId, runId, failures, failure } = suspect;
   const { namespace } = temporal.options;
   const history = await call(
     temporal,
@@ -85,6 +100,7 @@ async function recoverOne(
     keys: openKeys(config),
     onPlaintext: config.encryption === 'optional' ? 'pass' : undefined,
   });
+  if (!isStuck(suspect) && point?.event === undefined) return undefined;
   const failed = `its task failed ${failures} times in a row (${failure})`;
   if (point === undefined)
     return {

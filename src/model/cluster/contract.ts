@@ -285,6 +285,7 @@ function instruction() {
         fresh: flag,
         toReplace: names,
         probe: flag,
+        retried: optional(outline({ nodes: optional(names), services: optional(names) })),
         retriedAt: optional(count()),
         retry: optional(id()),
       },

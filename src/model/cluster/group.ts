@@ -1,4 +1,5 @@
 import { jsonBytes, mostSent } from '../carried.js';
+import type { Retried } from '../plan/intent/intent.js';
 import type { TaskVariables } from './variables.js';
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
@@ -168,6 +169,8 @@ export type Instruction =
       readonly fresh: boolean;
       readonly toReplace: readonly string[];
       readonly probe: boolean;
+      /** Failed nodes of earlier operations that this one tries again; absent: none. */
+      readonly retried?: Retried;
       /** A person retries: when, in ms since the epoch by the server's clock. */
       readonly retriedAt?: number;
       /** Uid of the request by which a user continues the operation; absent if it was sent before. */
@@ -255,7 +258,9 @@ export interface GroupReport extends Pending, Numbered {
 }
 
 export function isMember(members: Members, group: string, index: number): boolean {
-  return (members[group] ?? []).some(([first, last]) => index >= first && index <= last);
+  return (Object.hasOwn(members, group) ? (members[group] ?? []) : []).some(
+    ([first, last]) => index >= first && index <= last,
+  );
 }
 
 export function sizeOf(members: Members): number {

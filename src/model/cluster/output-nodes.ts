@@ -33,7 +33,7 @@ export function outputNodes(
   most = Infinity,
 ): OutputNodes {
   const present = Object.values(nodes).filter(
-    ({ leaving, excluded }) => leaving !== true && excluded !== true,
+    ({ leaving, excluded }) => leaving !== true && excluded === undefined,
   );
   let bytes = 0;
   return Object.fromEntries(

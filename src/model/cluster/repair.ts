@@ -40,7 +40,7 @@ export function replacesLost(
 /** Whether all nodes that hold the operation lost machines that it replaces. */
 export function holdsForRepairOnly(state: ClusterState): boolean {
   const holding = Object.values(state.nodes).filter(
-    ({ failure, excluded }) => failure !== undefined && excluded !== true,
+    ({ failure, excluded }) => failure !== undefined && excluded === undefined,
   );
   const groups = Object.values(state.groups).filter(({ failed }) => failed > 0);
   if (holding.length + groups.length === 0) return false;

@@ -110,10 +110,14 @@ function stateOf(node: NodeState, services: Services): NodeStatus['state'] {
   return node.services.every((name) => wasBroughtUp(node, name, services[name])) ? 'ready' : 'incomplete';
 }
 
-/** Its INSTALL and CONFIGURE are done; of a service without these, anything is. A user may have stopped it since. */
+/**
+ * Its INSTALL and CONFIGURE are done, and no START failed; of a service without INSTALL and CONFIGURE, anything is done. A user may
+ * have stopped it since.
+ */
 function wasBroughtUp({ facts }: NodeState, name: string, service: ServiceSpec | undefined): boolean {
   const { install, configure, initialize, start } = service?.actions ?? {};
   const done = facts.services[name];
+  if (done?.begun === 'START' && done.START === undefined) return false;
   if (install !== undefined || configure !== undefined)
     return (
       (install === undefined || done?.INSTALL !== undefined) &&

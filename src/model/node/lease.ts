@@ -45,7 +45,7 @@ export function unfitText({
   placement,
 }: NodeState): string | undefined {
   if (leaving === true) return `node ${nodeId} is being removed`;
-  if (failure !== undefined || excluded === true)
+  if (failure !== undefined || excluded !== undefined)
     return `node ${nodeId} has failed${failure === undefined ? '' : `: ${failure.message}`}`;
   return facts.CONFIRM === true && placement !== undefined
     ? undefined

@@ -75,6 +75,9 @@ export function wasAbandoned(operations: readonly Operation[], { key, providerid
   );
 }
 
+/** A node never comes to incarnations this far above those that it used. */
+const reach = 1_000_000;
+
 /** The nodes after the sweep was told to delete these machines: none of their keys is used again. */
 export function withoutKeysOf(
   machines: readonly NamedMachine[],
@@ -86,8 +89,9 @@ export function withoutKeysOf(
     const named = readMachineKey(key);
     if (named?.clusterUid !== uid) continue;
     const node = nodeNamed(disowned, named.nodeId);
-    if (node === undefined) highest = Math.max(highest, named.incarnation);
-    else if (named.incarnation > usedIncarnation(node))
+    if (node === undefined) {
+      if (named.incarnation < highest + reach) highest = Math.max(highest, named.incarnation);
+    } else if (named.incarnation > usedIncarnation(node) && named.incarnation < usedIncarnation(node) + reach)
       disowned[named.nodeId] = { ...node, incarnationFloor: named.incarnation };
   }
   return { nodes: disowned, incarnation: highest };

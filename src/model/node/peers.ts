@@ -51,7 +51,7 @@ export function peersPage(state: Carrier, { since, after = '' }: PeersRequest): 
   const changed: Record<string, Peer> = {};
   for (const [place, id] of ids.entries()) {
     const node = state.nodes[id];
-    if (node === undefined || node.leaving === true || node.excluded === true || node.changedAt <= since)
+    if (node === undefined || node.leaving === true || node.excluded !== undefined || node.changedAt <= since)
       continue;
     changed[id] = peerOf(node);
     if (Object.keys(changed).length === pageSize && place < ids.length - 1) {

@@ -7,6 +7,7 @@ import type { AdoptedMachine, MayRemove, NodeFacts, NodeState, ServiceFacts } fr
 import type { Placement, PlannedPlacement } from './placement.js';
 import { mergePayload } from './payload.js';
 import { runKey } from './run.js';
+import type { Retried } from '../plan/intent/intent.js';
 import type { Step } from '../plan/plan.js';
 
 /**
@@ -118,6 +119,20 @@ export function recordRetry({ failure, ...node }: NodeState, at: number | undefi
   return isAsked && at !== undefined && at >= Date.parse(failure.at)
     ? { ...node, absenceConfirmedAt: at }
     : node;
+}
+
+/** Whether an operation that begins leaves a node out that an earlier one went on without. */
+export function isLeftOut({ nodeId, failure, excluded }: NodeState, retried: Retried | undefined): boolean {
+  if (excluded === undefined || failure === undefined) return false;
+  if (retried === undefined) return true;
+  const { nodes, services } = retried;
+  const isService = failure.service !== undefined && services?.includes(failure.service) === true;
+  return nodes?.includes(nodeId) === false || (services !== undefined && !isService);
+}
+
+/** Whether a retry of the operation of this uid tries the node again. */
+export function isTriedAgain(node: NodeState, operation: string, retried: Retried | undefined): boolean {
+  return node.excluded === operation || !isLeftOut(node, retried);
 }
 
 /** What failed finds its last run again: a retry that is delivered once more runs nothing for the second time. */

@@ -74,8 +74,8 @@ export interface NodeState {
   readonly services: readonly string[];
   /** True once the node is on its way out; peers no longer see it. */
   readonly leaving?: true;
-  /** It failed and the operation went on without it; peers do not see it. */
-  readonly excluded?: true;
+  /** Uid of the operation in which it failed and that went on without it; peers do not see it. */
+  readonly excluded?: string;
   /** The uid in its machine's key, if a previous run of the cluster created the machine. */
   readonly keyUid?: string;
   /** A previous run of the cluster created the machine, and CREATE has not adopted it yet. */

@@ -1,6 +1,6 @@
 import { ApplicationFailure, uuid4 } from '@temporalio/workflow';
 import { checkIntent, checkWidth } from '../../model/plan/intent/check-intent.js';
-import type { Intent } from '../../model/plan/intent/intent.js';
+import { retriedBy, type Intent } from '../../model/plan/intent/intent.js';
 import type {
   AbandonRequest,
   ApplyReply,
@@ -17,7 +17,7 @@ import { refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
-import { recordRetry } from '../../model/node/record.js';
+import { isTriedAgain, recordRetry } from '../../model/node/record.js';
 import { specBefore, type ClusterState, type Resumed } from '../../model/cluster/state.js';
 import { change, now } from '../entity.js';
 import { requestUid, sealedAt } from '../taken-messages.js';
@@ -108,10 +108,12 @@ function refuseRollback(state: ClusterState): string | undefined {
     : undefined;
 }
 
-/** A held apply that is limited to some nodes replaces no others. */
+/** A held operation that is limited replaces nothing beyond its limits. */
 function refuseOutside({ id, what, intent }: Operation, nodes: readonly string[]): string | undefined {
-  if (intent.kind !== 'apply' || intent.nodes === undefined) return undefined;
-  const outside = nodes.filter((node) => intent.nodes?.includes(node) === false);
+  if ('services' in intent && intent.services !== undefined)
+    return `operation ${id} (${what}) is held and limited to services, so it replaces no node; cancel it first`;
+  const limit = 'nodes' in intent ? intent.nodes : undefined;
+  const outside = nodes.filter((node) => limit?.includes(node) === false);
   return outside.length === 0
     ? undefined
     : `operation ${id} (${what}) is held and does not include ${outside.join(', ')}; cancel it first, or replace only its nodes`;
@@ -173,7 +175,11 @@ export function acceptRetry(memory: Memory): ApplyReply {
 }
 
 function resumeHeld(memory: Memory, operation: Operation, resumed: Resumed = {}): ApplyReply {
-  changeNodes(memory, ({ failure: _failure, ...node }) => node);
+  const retried = retriedBy(operation.intent);
+  changeNodes(memory, (node) => {
+    const { failure: _failure, ...rest } = node;
+    return isTriedAgain(node, operation.uid, retried) ? rest : node;
+  });
   const { reason: _reason, failures: _failures, missing: _missing, repairs: _repairs, ...rest } = operation;
   const tasks = { ...rest.tasks, failed: 0 };
   change(memory, { operation: { ...rest, tasks, state: 'running' }, retry: requestUid(), resumed });
@@ -247,8 +253,13 @@ export function refuseAbandon(memory: Memory, { nodeId }: AbandonRequest): strin
   if (operation === undefined)
     return `a node can be abandoned only while an operation deletes its machine; cluster ${name} is at rest`;
   const node = nodes[nodeId];
-  // A group judges its own nodes.
-  return node === undefined || isUndeletable(node)
+  // A group judges its own nodes; a held operation knows its first failures.
+  const { state, tasks, failures = [] } = operation;
+  const mayBeUndeletable =
+    state !== 'held' ||
+    tasks.failed > failures.length ||
+    failures.some((failure) => failure.nodeId === nodeId && failure.action === 'DELETE');
+  return (node === undefined ? mayBeUndeletable : isUndeletable(node))
     ? undefined
     : `node ${nodeId} of cluster ${name} can be abandoned only if the deletion of its machine fails or does not end; 'heddle replace ${name} ${nodeId}' gives it another machine`;
 }

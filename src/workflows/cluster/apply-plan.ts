@@ -60,11 +60,13 @@ function takeNode(
   id: string,
 ): void {
   if (kind.purpose === 'remove') {
-    hideNode(memory, id, 'leaving');
+    hideNode(memory, id, { leaving: true });
     return;
   }
-  if (memory.state.nodes[id] !== undefined) {
-    showNode(memory, id);
+  const before = memory.state.nodes[id];
+  if (before !== undefined) {
+    // A command on a failed node does not make it a peer again.
+    if (before.excluded === undefined || before.failure === undefined) showNode(memory, id);
     if (kind.ownServices === true) changeServices(memory, id, kind.services);
     return;
   }

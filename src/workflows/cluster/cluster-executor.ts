@@ -142,7 +142,7 @@ export function nodeFailed(
   const missing = { nodeId, group: specGroup, service: failure.service };
   changeOperation(memory, { missing: addMissing(memory.state.operation?.missing, missing) });
   const group = groupOfNode(memory, nodeId);
-  if (group === undefined) hideNode(memory, nodeId, 'excluded');
+  if (group === undefined) hideNode(memory, nodeId, { excluded: memory.state.operation?.uid ?? '' });
   else instruct(memory, group, { do: 'exclude', nodeId });
   // Its remaining steps block no other node.
   for (const { counts } of remaining) {

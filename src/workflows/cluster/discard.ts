@@ -27,10 +27,10 @@ export async function discardIncomplete(
   changeNodes(memory, (node) => {
     const { failure, excluded, ...rest } = node;
     if (halfMade.includes(node)) return rest;
-    return failure?.action === 'DELETE' ? node : { ...rest, ...(excluded === true ? { excluded } : {}) };
+    return failure?.action === 'DELETE' || excluded !== undefined ? node : rest;
   });
   if (halfMade.length === 0) return;
-  for (const { nodeId } of halfMade) hideNode(memory, nodeId, 'leaving');
+  for (const { nodeId } of halfMade) hideNode(memory, nodeId, { leaving: true });
   executor.tasks({ total: halfMade.length });
   const work: Work = {
     operation,

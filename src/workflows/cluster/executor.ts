@@ -7,6 +7,7 @@ import { refuseRemoval } from '../../model/plan/machines/removals.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
 import { change, noteChange, now } from '../entity.js';
+import { uidOfKey } from '../../model/names.js';
 import { announceNode, changeNode, dropNode, type NodesMemory } from './memory.js';
 import { createSemaphore, type Semaphore } from '../permits.js';
 import { runNode, type NodeHooks } from '../run-node.js';
@@ -175,11 +176,10 @@ async function untilMayGoOn(
 function isStartable({ memory }: Executor, work: Work, { nodeId, kind }: Chain): boolean {
   const node = memory.state.nodes[nodeId];
   const begun = work.positions[nodeId] ?? 0;
-  return (
-    node !== undefined &&
-    node.failure === undefined &&
-    (begun < kind.chain.length || kind.purpose === 'remove')
-  );
+  // What failed in an earlier operation was named by this one.
+  const own = uidOfKey(work.operation);
+  const hasFailed = node?.failure !== undefined && (node.excluded ?? own) === own;
+  return node !== undefined && !hasFailed && (begun < kind.chain.length || kind.purpose === 'remove');
 }
 
 async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<void> {

@@ -1,6 +1,8 @@
 import type { Forgotten } from '../../model/cluster/group.js';
 import type { NodesState } from '../../model/cluster/work.js';
-import { changeNode, type NodesMemory } from './memory.js';
+import { isLeftOut } from '../../model/node/record.js';
+import type { Retried } from '../../model/plan/intent/intent.js';
+import { changeNode, changeNodes, hideNode, showNode, type NodesMemory } from './memory.js';
 
 /** What belongs to one operation, of each node: the next one drops it, and gives it back if it is rejected. */
 export function forgottenNodes(nodes: NodesState['nodes']): Forgotten['nodes'] {
@@ -12,10 +14,26 @@ export function forgottenNodes(nodes: NodesState['nodes']): Forgotten['nodes'] {
   );
 }
 
+/** Runs, failures and marks belong to one operation; nodes that the next one does not try again stay failed. */
+export function forgetOperation(memory: NodesMemory, retried: Retried | undefined, keepsMarks = false): void {
+  for (const node of Object.values(memory.state.nodes))
+    if (node.excluded !== undefined && !isLeftOut(node, retried)) showNode(memory, node.nodeId);
+  changeNodes(memory, (node) => {
+    const { failure, facts, ...rest } = node;
+    const { toReplace, mayRemove: _mayRemove, ...kept } = facts;
+    return {
+      ...rest,
+      ...(isLeftOut(node, retried) ? { failure } : {}),
+      runs: {},
+      facts: keepsMarks ? { ...kept, toReplace } : kept,
+    };
+  });
+}
+
 export function giveBack(
   memory: NodesMemory,
   forgotten: Forgotten['nodes'],
-  exclude: (nodeId: string) => void,
+  noteHidden: (services: readonly string[]) => void = () => undefined,
 ): void {
   for (const [id, { runs, failure, excluded, toReplace, mayRemove }] of Object.entries(forgotten)) {
     changeNode(memory, id, ({ facts, ...node }) => ({
@@ -24,6 +42,8 @@ export function giveBack(
       failure,
       facts: { ...facts, toReplace, mayRemove },
     }));
-    if (excluded === true) exclude(id);
+    if (excluded === undefined) continue;
+    hideNode(memory, id, { excluded });
+    noteHidden(memory.state.nodes[id]?.services ?? []);
   }
 }

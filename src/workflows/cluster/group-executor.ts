@@ -155,7 +155,7 @@ export function progressOf({ run, draining }: GroupMemory): {
 function summaryOf(state: GroupState): NonNullable<GroupReport['summary']> {
   const nodes = Object.values(state.nodes);
   const failed = nodes.filter(({ failure }) => failure !== undefined);
-  const excluded = failed.filter((node) => node.excluded === true).length;
+  const excluded = failed.filter((node) => node.excluded !== undefined).length;
   const read = outputNodes(state.nodes, state.references ?? [], mostOutputBytes);
   return {
     rows: rowsOf(nodes, state.operation),

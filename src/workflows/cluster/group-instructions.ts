@@ -1,10 +1,16 @@
 import type { Forgotten, GroupState, Instruction } from '../../model/cluster/group.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
-import { recordRetry, reopenLastRun, withoutService } from '../../model/node/record.js';
+import {
+  isLeftOut,
+  isTriedAgain,
+  recordRetry,
+  reopenLastRun,
+  withoutService,
+} from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
-import { forgottenNodes, giveBack } from './forgotten.js';
+import { forgetOperation, forgottenNodes, giveBack } from './forgotten.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
-import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
+import { changeNode, changeNodes, dropNode, hideNode } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
 import { applyPlan } from './apply-plan.js';
 import { unpackWork, type Work } from '../../model/cluster/work.js';
@@ -54,7 +60,7 @@ type InstructionTo<Do extends Instruction['do']> = Extract<Instruction, { readon
 
 async function beginOperation(
   memory: GroupMemory,
-  { operation, fresh, toReplace, probe, retriedAt, retry, keepsExcluded }: InstructionTo<'begin'>,
+  { operation, fresh, toReplace, probe, retried, retriedAt, retry, keepsExcluded }: InstructionTo<'begin'>,
 ): Promise<void> {
   await endUnknownWork(memory);
   const { operation: last, begun, requests } = memory.state;
@@ -69,16 +75,15 @@ async function beginOperation(
     requests: requestsAfter(memory.state, isSame ? undefined : uidOfKey(last), retry),
   });
   if (fresh) {
-    for (const { nodeId, excluded } of Object.values(memory.state.nodes))
-      if (excluded === true) showAgain(memory, nodeId);
-    changeNodes(memory, ({ facts: { toReplace, mayRemove: _mayRemove, ...facts }, ...node }) => ({
-      ...node,
-      facts: isSame ? { ...facts, toReplace } : facts,
-      runs: {},
-    }));
+    const shown = Object.values(memory.state.nodes).flatMap((node) =>
+      node.excluded !== undefined && !isLeftOut(node, retried) ? [...node.services] : [],
+    );
+    forgetOperation(memory, retried, isSame);
+    if (shown.length > 0) groupExecutor(memory).announced([...new Set(shown)]);
   }
   changeNodes(memory, (node) => {
-    if (keepsExcluded === true && node.excluded === true) return node;
+    const isKept = keepsExcluded === true || !isTriedAgain(node, uidOfKey(operation), retried);
+    if (node.excluded !== undefined && isKept) return node;
     const rest = recordRetry(isKnownRetry ? reopenLastRun(node) : node, retriedAt);
     return toReplace.includes(node.nodeId) && !isKnown
       ? { ...rest, facts: { ...rest.facts, toReplace: true } }
@@ -116,8 +121,8 @@ function restore(memory: GroupMemory): void {
   if (forgotten === undefined) return;
   const { nodes, operation, begun, requests } = forgotten;
   change(memory, { operation, begun, requests, forgotten: undefined });
-  giveBack(memory, nodes, (id) => {
-    exclude(memory, id);
+  giveBack(memory, nodes, (services) => {
+    groupExecutor(memory).announced(services);
   });
 }
 
@@ -130,11 +135,6 @@ async function probeGroup(memory: GroupMemory): Promise<void> {
     services,
     isHalted: () => isToHalt(memory),
   });
-}
-
-function showAgain(memory: GroupMemory, nodeId: string): void {
-  showNode(memory, nodeId);
-  groupExecutor(memory).announced(memory.state.nodes[nodeId]?.services ?? []);
 }
 
 /** Something that ends the work under way has come, and was not carried out yet. */
@@ -203,7 +203,7 @@ function abandon(memory: GroupMemory, { nodeId, by }: InstructionTo<'abandon'>):
 
 function exclude(memory: GroupMemory, nodeId: string): void {
   const services = memory.state.nodes[nodeId]?.services ?? [];
-  hideNode(memory, nodeId, 'excluded');
+  hideNode(memory, nodeId, { excluded: uidOfKey(memory.state.operation) });
   groupExecutor(memory).announced(services);
 }
 

@@ -7,7 +7,7 @@ import {
   startChild,
   uuid4,
 } from '@temporalio/workflow';
-import { groupQueue, groupWorkflowId, groupWorkflowType } from '../../model/names.js';
+import { groupQueue, groupWorkflowId, groupWorkflowType, nodeId } from '../../model/names.js';
 import {
   addMember,
   isMember,
@@ -37,9 +37,11 @@ export function groupOf({ state }: Memory, specGroup: string, index: number): st
   return Object.entries(state.groups).find(([, { members }]) => isMember(members, specGroup, index))?.[0];
 }
 
-export function groupOfNode(memory: Memory, nodeId: string): string | undefined {
-  const dash = nodeId.lastIndexOf('-');
-  return groupOf(memory, nodeId.slice(0, dash), Number(nodeId.slice(dash + 1)));
+export function groupOfNode(memory: Memory, id: string): string | undefined {
+  const dash = id.lastIndexOf('-');
+  const [specGroup, index] = [id.slice(0, dash), Number(id.slice(dash + 1))];
+  // `app-03` is no other name of `app-3`.
+  return nodeId(specGroup, index) === id ? groupOf(memory, specGroup, index) : undefined;
 }
 
 export function changeGroup(memory: Memory, id: string, part: Partial<NodeGroup>): void {

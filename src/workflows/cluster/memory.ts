@@ -78,18 +78,23 @@ export function announceNode(memory: NodesMemory, nodeId: string): void {
 }
 
 /** Hides a node from its peers: it is being removed, or the operation continues without it. */
-export function hideNode(memory: NodesMemory, nodeId: string, why: 'leaving' | 'excluded'): void {
+export function hideNode(
+  memory: NodesMemory,
+  nodeId: string,
+  why: Pick<NodeState, 'leaving' | 'excluded'>,
+): void {
   const node = memory.state.nodes[nodeId];
-  if (node === undefined || node[why] === true) return;
+  if (node === undefined || Object.keys(why).every((key) => node[key as keyof typeof why] !== undefined))
+    return;
   const peers = touchPeers(memory.state.peers, [...node.services, ...Object.keys(node.facts.services)]);
   change(memory, { peers: { ...peers, gone: { ...peers.gone, [nodeId]: peers.version } } });
-  changeNode(memory, nodeId, (before) => ({ ...before, [why]: true, changedAt: peers.version }));
+  changeNode(memory, nodeId, (before) => ({ ...before, ...why, changedAt: peers.version }));
 }
 
 /** Makes a node that was hidden a peer again. */
 export function showNode(memory: NodesMemory, nodeId: string): void {
   const node = memory.state.nodes[nodeId];
-  if (node === undefined || (node.leaving !== true && node.excluded !== true)) return;
+  if (node === undefined || (node.leaving !== true && node.excluded === undefined)) return;
   changeNode(memory, nodeId, ({ leaving: _leaving, excluded: _excluded, ...rest }) => rest);
   announceNode(memory, nodeId);
 }

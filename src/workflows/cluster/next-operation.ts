@@ -1,6 +1,6 @@
 import { allHandlersFinished, ApplicationFailure } from '@temporalio/workflow';
 import { withDependents, withNeeds } from '../../model/plan/order/dependencies.js';
-import type { Intent } from '../../model/plan/intent/intent.js';
+import { retriedBy, type Intent } from '../../model/plan/intent/intent.js';
 import type { Json } from '../../model/json.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import { outlinesOf } from '../../model/plan/order/dependencies.js';
@@ -10,8 +10,8 @@ import { endOperation, queueOperation } from './accept.js';
 import { change, now } from '../entity.js';
 import { instructAll } from './groups.js';
 import { isPublished, noteOutcome } from './events.js';
-import { forgottenNodes, giveBack } from './forgotten.js';
-import { changeNodes, changeOperation, hideNode, showNode, type Memory } from './memory.js';
+import { forgetOperation, forgottenNodes, giveBack } from './forgotten.js';
+import { changeNodes, changeOperation, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
 import { undeletedText } from './settle.js';
 import { condition } from '../inbox.js';
@@ -32,7 +32,7 @@ export async function startNextOperation(memory: Memory): Promise<OperationEnd> 
   const begins = earlier.operation?.state !== 'running';
   if (begins) beginOperation(memory);
   const end = await operate(memory);
-  const { operation, spec } = memory.state;
+  const { operation, spec, planned } = memory.state;
   if (operation === undefined || end === 'continue') return end;
   switch (end) {
     case 'done':
@@ -48,6 +48,7 @@ export async function startNextOperation(memory: Memory): Promise<OperationEnd> 
       break;
     case 'halted':
       endHalted(memory, operation);
+      if (begins && planned !== true && memory.halt?.to === 'cancel') restore(memory, earlier);
       break;
     case 'held':
       holdOrRollBack(memory, operation);
@@ -73,16 +74,9 @@ function beginOperation(memory: Memory): void {
     retry: undefined,
   });
   const replaced = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
-  // Runs, failures and replacement marks belong to one operation.
-  for (const { nodeId, excluded } of Object.values(memory.state.nodes))
-    if (excluded === true) showNode(memory, nodeId);
-  changeNodes(
-    memory,
-    ({ failure: _failure, facts: { toReplace: _toReplace, mayRemove: _mayRemove, ...facts }, ...node }) => ({
-      ...node,
-      runs: {},
-      facts: replaced.includes(node.nodeId) ? { ...facts, toReplace: true } : facts,
-    }),
+  forgetOperation(memory, retriedBy(operation.intent));
+  changeNodes(memory, (node) =>
+    replaced.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
   );
 }
 
@@ -114,9 +108,7 @@ function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
  */
 function restore(memory: Memory, { operation, nodes, target, planned, stopped, retry }: ClusterState): void {
   change(memory, { stopped });
-  giveBack(memory, forgottenNodes(nodes), (id) => {
-    hideNode(memory, id, 'excluded');
-  });
+  giveBack(memory, forgottenNodes(nodes));
   instructAll(memory, { do: 'restore' });
   if (operation?.state !== 'held') return;
   const history = memory.state.history.filter(({ id }) => id !== operation.id);

@@ -1,4 +1,4 @@
-import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { PackedPlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
 import { describeIntent, discardOf, keyOfOperation } from '../../model/cluster/operation.js';
@@ -7,6 +7,7 @@ import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import { cutText } from '../../model/carried.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
 import { isRejection } from '../../model/plan/plan-error.js';
+import { retriedBy } from '../../model/plan/intent/intent.js';
 import { removalsOf } from '../../model/plan/machines/removals.js';
 import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
 import { aimOf, servicesOf } from '../../model/cluster/state.js';
@@ -79,8 +80,8 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (memory.halt !== undefined) return 'halted';
     // A group that is lost later has its nodes in the plan.
     const lost = lostGroups(memory);
-    const plan = await planWhatIsLeft(memory);
-    if (memory.halt !== undefined) return 'halted';
+    const plan = await unlessHalted(memory, () => planWhatIsLeft(memory));
+    if (plan === undefined || memory.halt !== undefined) return 'halted';
     const search = findMachines(memory, plan, lost);
     const found = search === undefined ? noMachines : await Promise.race([search, untilHalted(memory)]);
     if (found === undefined || memory.halt !== undefined) return 'halted';
@@ -102,7 +103,18 @@ function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): Oper
   changeOperation(memory, { reason: cutText(message, longestReason) });
   // A person decides if what was planned before is partly done, or if nobody waits for the outcome.
   const { planned, operation } = memory.state;
-  return invalid && planned !== true && operation?.cause !== 'output' ? 'rejected' : 'held';
+  return invalid && planned !== true && operation?.cause === undefined ? 'rejected' : 'held';
+}
+
+/** A worker that cannot plan must not keep a cancellation or a delete waiting. */
+async function unlessHalted<Result>(
+  memory: Memory,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  const scope = new CancellationScope();
+  const result = await Promise.race([scope.run(work), untilHalted(memory)]);
+  if (memory.halt !== undefined) scope.cancel();
+  return result;
 }
 
 /** The sweep finds what a previous run left. */
@@ -140,6 +152,7 @@ async function probeAllNodes(memory: Memory): Promise<void> {
     fresh,
     toReplace: named,
     probe,
+    retried: retriedBy(operation.intent),
     ...(resumed === undefined ? {} : { retry, retriedAt }),
     ...(operation.missing === undefined ? {} : { keepsExcluded: true }),
   });
@@ -322,7 +335,7 @@ async function replaceLost(memory: Memory): Promise<OperationEnd> {
   // Nodes that the operation went on without stay failed.
   changeNodes(memory, (node) => {
     const { failure: _failure, ...rest } = node;
-    return node.excluded === true ? node : rest;
+    return node.excluded !== undefined ? node : rest;
   });
   changeOperation(memory, {
     repairs: repairs + 1,

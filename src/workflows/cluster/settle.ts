@@ -8,10 +8,10 @@ import { change } from '../entity.js';
 
 /** How an operation ends whose tasks have all ended. */
 export function settleOperation(memory: Memory): 'done' | 'failed' | 'held' {
-  const { operation, groups } = memory.state;
-  const { failed, holding, inGroups } = failuresOf(memory);
-  const excluded =
-    failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.excluded, 0);
+  const { operation } = memory.state;
+  const { holding, inGroups } = failuresOf(memory);
+  // Nodes that an earlier operation went on without are not its own.
+  const excluded = operation?.missing?.count ?? 0;
   if (operation?.kind === 'exec' && holding.length + inGroups > 0) {
     // A command that failed leaves the cluster as it was.
     for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
@@ -55,7 +55,7 @@ function failuresOf({ state: { nodes, groups } }: Memory): {
   const failed = Object.values(nodes).filter((node) => node.failure !== undefined);
   return {
     failed,
-    holding: failed.filter((node) => node.excluded !== true),
+    holding: failed.filter((node) => node.excluded === undefined),
     inGroups: Object.values(groups).reduce((sum, group) => sum + group.failed, 0),
   };
 }

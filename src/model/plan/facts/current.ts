@@ -18,8 +18,8 @@ export type PlannedServiceFacts = Omit<ServiceFacts, 'peers' | 'doneIn'> & {
 export type PlannedFacts = Omit<NodeFacts, 'services' | 'EXEC' | 'mayRemove'> & {
   /** The operation under way ran its command here. */
   readonly executed?: true;
-  /** It failed, and the running operation continues without it. */
-  readonly excluded?: true;
+  /** It failed, and the operation under way (`now`) or one before it went on without it. */
+  readonly excluded?: 'now' | 'before';
   /** What the operation under way named for removal. */
   readonly mayRemove?: Omit<MayRemove, 'operation'>;
   readonly services: Readonly<Record<string, PlannedServiceFacts>>;

@@ -13,6 +13,7 @@ import { outlinesOf } from '../order/dependencies.js';
 import type { Outlines } from '../order/dependencies.js';
 import type { Json } from '../../json.js';
 import { keyOfOperation } from '../../cluster/operation.js';
+import { uidOfKey } from '../../names.js';
 import type { MayRemove, NodeState } from '../../node/state.js';
 import { stableJson } from '../../node/payload.js';
 import { peersChangedAt } from '../../node/peers.js';
@@ -104,7 +105,9 @@ function rowFacts(
     ...facts,
     ...(executed === operation ? { executed: true } : {}),
     ...(mayRemove?.operation === operation ? { mayRemove: withoutOperation(mayRemove) } : {}),
-    ...(excluded === true && failure !== undefined ? { excluded } : {}),
+    ...(excluded === undefined || failure === undefined
+      ? {}
+      : { excluded: excluded === uidOfKey(operation) ? ('now' as const) : ('before' as const) }),
     services: Object.fromEntries(services),
   };
 }
@@ -133,12 +136,15 @@ function plannedFacts(state: Summarised, services: Outlines, row: NodeRow, opera
       ];
     },
   );
-  const { executed, excluded, mayRemove, ...facts } = row.facts;
+  const { executed, excluded, mayRemove, toReplace, ...facts } = row.facts;
+  // At rest, an apply is previewed, which tries all nodes again.
+  const isUnderWay = current && state.operation !== undefined;
   return {
     ...facts,
     ...(current && executed === true ? { executed } : {}),
     ...(current && mayRemove !== undefined ? { mayRemove } : {}),
-    ...(current && operation !== '' && excluded === true ? { excluded } : {}),
+    ...(isUnderWay && excluded !== undefined ? { excluded } : {}),
+    ...(isUnderWay && toReplace !== undefined ? { toReplace } : {}),
     services: Object.fromEntries(entries),
   };
 }

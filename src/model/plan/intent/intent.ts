@@ -87,5 +87,27 @@ export interface ExecIntent extends Rolling {
   readonly timeoutMs?: number;
 }
 
+/** Failed nodes that an earlier operation went on without, and that one tries again; both absent: all. */
+export interface Retried {
+  readonly nodes?: readonly string[];
+  /** Those that failed in these services. */
+  readonly services?: readonly string[];
+}
+
+/** Undefined: none. Only what brings nodes to the file makes up for what failed. */
+export function retriedBy(intent: Intent): Retried | undefined {
+  switch (intent.kind) {
+    case 'apply':
+      return { nodes: intent.nodes, services: intent.services };
+    case 'replace':
+      return { nodes: intent.nodes };
+    case 'rollback':
+    case 'delete':
+      return {};
+    default:
+      return undefined;
+  }
+}
+
 /** Of all operations but apply and delete, which are requests of their own. */
 export type OperateIntent = Exclude<Intent, { readonly kind: 'apply' | 'delete' }>;

@@ -7,7 +7,7 @@ import { undrain } from '../rolling/drain.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
 import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from '../intent/intent.js';
 import { afterReboot, cameUpAgain } from '../machines/machines.js';
-import { checkNodes, isUsable, meantServices, selectNodes, servicesOn } from '../intent/selection.js';
+import { checkNodes, meantServices, selectNodes, servicesOn, usableNodes } from '../intent/selection.js';
 import {
   workToReconfigure,
   workToReconfigureAndRestart,
@@ -28,7 +28,7 @@ export function draftServices(context: PlanContext, intent: ServiceIntent): read
   const nodes = 'nodes' in intent ? intent.nodes : undefined;
   if (nodes !== undefined) checkNodes(context, nodes);
   const workOf = workOfIntent(context, intent);
-  return context.current.nodes.filter(isUsable).flatMap((summary) => {
+  return usableNodes(context, nodes).flatMap((summary) => {
     const { group } = summary;
     const rebooted = summary.facts.seen === 'rebooted';
     const facts = rebooted && intent.kind === 'start' ? afterReboot(summary.facts) : summary.facts;
@@ -84,8 +84,8 @@ export function draftExec(context: PlanContext, intent: ExecIntent): readonly Dr
     action: 'EXEC',
     batchSlot: context.rolling === undefined ? undefined : '@exec',
   };
-  return context.current.nodes
-    .filter((summary) => isUsable(summary) && summary.facts.executed !== true)
+  return usableNodes(context, intent.nodes)
+    .filter(({ facts }) => facts.executed !== true)
     .flatMap((summary: NodeSummary) =>
       draft({
         group: summary.group,

@@ -16,7 +16,7 @@ import { isTouched, servicesAfter } from '../intent/scope.js';
 
 /** Excludes failed nodes if the cluster file allows the operation to continue without them. */
 function isIncluded({ facts }: NodeSummary): boolean {
-  return facts.excluded !== true;
+  return facts.excluded === undefined;
 }
 
 /** apply, rollback and delete: bring every node to the spec, or remove it. */
