@@ -93,20 +93,46 @@ function leavingNode({ nodeId, nodes, config }: Task): Task['nodes'] {
 
 /**
  * YAML in which texts are marked as not being templates: all of them, or those below the pointers. What others than
- * the author of the cluster file say must never be a template on the worker. Ansible reads templates in keys, too.
+ * the author of the cluster file say must never be a template on the worker. Ansible reads templates in keys, too. A mark
+ * counts for all that a list or mapping contains.
  */
 function asYaml(value: unknown, literal: 'all' | readonly string[] = 'all', pointer = ''): string {
-  const here = literal === 'all' || literal.includes(pointer) ? 'all' : literal;
-  const below = (key: string | number, item: unknown): string =>
-    asYaml(item, here, pointerBelow(pointer, key));
-  const textOf = (text: string): string => (here === 'all' ? `!unsafe ${quote(text)}` : quote(text));
+  return literal === 'all' || literal.includes(pointer)
+    ? marked(value)
+    : plain(value, (key, item) => asYaml(item, literal, pointerBelow(pointer, key)));
+}
+
+function marked(value: unknown): string {
+  const written = plain(value, (_key, item) => plain(item));
+  const isText = typeof value === 'string';
+  return (isText && !looksTyped(value)) || (typeof value === 'object' && value !== null)
+    ? `!unsafe ${written}`
+    : written;
+}
+
+/** @param below writes the members of a list or mapping */
+function plain(
+  value: unknown,
+  below: (key: string | number, item: unknown) => string = (_key, item) => plain(item),
+): string {
   if (Array.isArray(value)) return `[${value.map((item, index) => below(index, item)).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
     return `{${Object.entries(value)
-      .flatMap(([key, item]) => (item === undefined ? [] : [`? ${textOf(key)} : ${below(key, item)}`]))
+      .flatMap(([key, item]) => (item === undefined ? [] : [`? ${quote(key)} : ${below(key, item)}`]))
       .join(', ')}}`;
   }
-  return typeof value === 'string' ? textOf(value) : JSON.stringify(value ?? null);
+  return typeof value === 'string' ? quote(value) : JSON.stringify(value ?? null);
+}
+
+/**
+ * Whether YAML 1.1 would read the text as a number, time, boolean or null if it were not quoted. Ansible takes the quotes of
+ * a marked text for absent: "0012" becomes 10. Such a text needs no mark, because it can be no template or expression.
+ */
+function looksTyped(text: string): boolean {
+  return (
+    /^[-+.]*\d[\da-fox_:.e+\-tz \t]*\n?$/i.test(text) ||
+    /^(yes|no|on|off|true|false|null|~|=|<<|[-+]?\.(inf|nan))?\n?$/i.test(text)
+  );
 }
 
 /** YAML reads JSON's escapes, except for half a surrogate pair; characters that YAML does not allow get one. */

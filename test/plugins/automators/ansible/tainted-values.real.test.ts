@@ -141,6 +141,88 @@ describe.skipIf(missing !== undefined)('a value that no author wrote', () => {
     expect(existsSync(witness)).toBe(false);
   });
 
+  // What YAML 1.1 reads as something else than a text if it is not quoted.
+  test('stays the text that it is', async () => {
+    const texts = [
+      ...[
+        '0012345',
+        '12:30:45',
+        '1.10',
+        '+1.5',
+        '.5',
+        '-.inf',
+        '.NaN',
+        '1e3',
+        '1.0e+3',
+        '0x1F',
+        '0b1',
+        '1_000',
+      ],
+      ...[
+        'yes',
+        'Off',
+        'true',
+        'null',
+        '~',
+        '',
+        '=',
+        '<<',
+        '2026-01-01',
+        '2026-01-01 10:00:00 +1',
+        '12\n',
+        'no\n',
+      ],
+      ...[
+        'a: b',
+        '- a',
+        '!unsafe a',
+        '&a',
+        '*a',
+        '# a',
+        '{',
+        '[',
+        '|',
+        '%a',
+        '@a',
+        '`a`',
+        '? a',
+        '1 + 1',
+        'e3',
+        '-',
+      ],
+    ];
+    const seen =
+      '{{ {"vars": mine, "list": own.list, "data": heddle.data, "payload": heddle.payload.texts, "keys": own.map | list} | to_json }}';
+    const playbook = JSON.stringify([
+      {
+        hosts: 'all',
+        gather_facts: false,
+        tasks: [{ 'ansible.builtin.set_stats': { data: { seen: `json:${seen}` } } }],
+      },
+    ]);
+    const mine = Object.fromEntries(texts.map((text, index) => [`t${index}`, text]));
+    const map = Object.fromEntries(texts.map((text) => [text, 1]));
+    for (const [index, text] of texts.entries()) {
+      if (index % 8 !== 0) continue;
+      const { result } = await player.play({
+        fields: { playbook, vars: { mine, own: { list: texts, map } } },
+        literal: [...texts.keys()]
+          .map((one) => `/vars/mine/t${one}`)
+          .concat('/vars/own/list', '/vars/own/map'),
+        data: text,
+        more: { taskId: `3f0c/app-2#1/web/INSTALL/typed-${index}`, config: { ...webTask.config, texts } },
+      });
+      const { seen: json } = result as { seen: string };
+      expect(JSON.parse(json.slice('json:'.length))).toEqual({
+        vars: mine,
+        list: texts,
+        data: text,
+        payload: texts,
+        keys: texts,
+      });
+    }
+  });
+
   test('is a template without the mark, in a value and in a key', async () => {
     const [, , , , , , , lookup = ''] = attacks;
     await play({ mine: { a: lookup } }, []);
