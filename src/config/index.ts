@@ -21,6 +21,7 @@ import type { BuildCommand } from '../schema/config-builder.js';
 import { readConfigFile } from '../schema/read-config.js';
 import { milliseconds } from '../model/milliseconds.js';
 import { defaultSite } from '../model/names.js';
+import { writtenReferences } from '../model/secret-reference.js';
 import { simpleNameSchema } from '../schema/names.js';
 import type { NamedFile } from '../schema/named-files.js';
 import { errorAt, ProblemsError, type Path, type Place } from '../schema/problem.js';
@@ -92,6 +93,8 @@ export interface Config {
   readonly origins: Readonly<Record<string, string>>;
   /** Settings of the file that name files, except those that a variable overrides. Workers check them. */
   readonly namedFiles: readonly NamedFile[];
+  /** All secret references in the file, and `file:` for each `keyFile`. */
+  readonly references: readonly string[];
   /** The place of a setting in the file; absent without a file. */
   readonly locate?: (path: Path) => Place;
 }
@@ -248,6 +251,7 @@ export function loadConfig({
     temporal: loadTemporal(env),
     environment: env,
     origins,
+    references: writtenReferences(written),
     namedFiles: findNamedFiles(written, (path) => toAbsolute(path, base, home)).filter(
       ({ path: [key = ''] }) => nonEmpty(env[overriding[key] ?? '']) === undefined,
     ),

@@ -1,9 +1,10 @@
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isPlainPath } from '../model/plain-path.js';
 import { splitWords } from '../model/command-words.js';
 import { isCommand } from '../model/secret-reference.js';
 import { canonicalReference, matchesReference } from '../schema/reference-pattern.js';
+import { filesOfWords } from './command-files.js';
 import type { AllowReference } from './reference.js';
 
 /** Variables that give access to payloads, Temporal or Vault; only administrators may refer to them. */
@@ -15,16 +16,21 @@ const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
  * itself are never allowed, and a secret of heddle.yaml only if a pattern equals it literally.
  * @param ownPaths Folders and files of Heddle: keys, state, stored secrets, the configuration.
  * @param configured References of heddle.yaml and its inventories, and `file:` for each file that they name.
+ * @param commands Words of the commands of heddle.yaml, whose files are reserved like those of `exec:` references.
  */
 export function allowReferences(
   patterns: readonly string[] | undefined,
   ownPaths: readonly string[] = [],
   configured: readonly string[] = [],
+  commands: readonly (readonly string[])[] = [],
 ): AllowReference {
   const listed = new Set(patterns?.map(canonicalReference));
   const reserved = new Set(configured.map(canonicalReference));
   const isInOwn = within(() => ownPaths);
-  const isInReserved = within(() => [...configured.flatMap(pathOf), ...configured.flatMap(filesOfCommand)]);
+  const isInReserved = within(() => [
+    ...configured.flatMap(pathOf),
+    ...[...configured.map(wordsOfCommand), ...commands].flatMap(filesOfWords),
+  ]);
   const isReserved = (reference: string): boolean => {
     const canonical = canonicalReference(reference);
     return !listed.has(canonical) && (reserved.has(canonical) || pathOf(reference).some(isInReserved));
@@ -42,25 +48,11 @@ export function allowReferences(
     isAllowed(reference) && !isOwn(reference) && (opened === undefined || mayRead(opened, reference));
 }
 
-/** Files among the arguments of a command: `exec:cat /etc/app/token`, `exec:get --from=/etc/app/token`. */
-function filesOfCommand(reference: string): readonly string[] {
-  if (!isCommand(reference)) return [];
-  const paths = wordsOfCommand(reference).flatMap((word) => /^(?:[^/]*[=@])?(\/.*)$/.exec(word)?.[1] ?? []);
-  // A folder would reserve everything in it.
-  return paths.filter((path) => !isFolder(path));
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
-}
-
+/** The words of an `exec:` reference; empty for others. */
 function wordsOfCommand(reference: string): readonly string[] {
+  if (!isCommand(reference)) return [];
   try {
-    return splitWords(reference.slice(reference.indexOf(':') + 1)).slice(1);
+    return splitWords(reference.slice(reference.indexOf(':') + 1));
   } catch {
     return [];
   }

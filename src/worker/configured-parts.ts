@@ -52,7 +52,7 @@ export function configuredParts(
 ): ConfiguredParts {
   const secrets = configuredSecrets(config, registry);
   const allowsNow = (): AllowReference =>
-    allowReferences(config.allowedReferences, ownPaths(config), [...secrets.known]);
+    allowReferences(config.allowedReferences, ownPaths(config), [...secrets.known], secrets.commands);
   const sources = { ...secretSources, commandVariables: config.commandVariables };
   return {
     limits: config.limits,

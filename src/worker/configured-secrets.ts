@@ -1,17 +1,16 @@
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/index.js';
-import type { Json, JsonObject } from '../model/json.js';
+import type { Json } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
-import { findReferences, writtenReferences } from '../model/secret-reference.js';
+import { findReferences } from '../model/secret-reference.js';
 import { loginReferences } from '../plugins/login-references.js';
 import type { Registry } from '../plugins/registry.js';
-import type { Descriptor } from '../schema/descriptor.js';
 import { namedByFields } from '../schema/field-files.js';
-import { pathsIn } from '../schema/named-files.js';
+import { pathsIn, type NamedFile } from '../schema/named-files.js';
 import { inventoriesOf } from '../schema/references.js';
 
-type Written = Pick<Config, 'providers' | 'automators' | 'webhooks' | 'bucket'> &
-  Partial<Pick<Config, 'commandVariables'>> & {
+type Written = Pick<Config, 'providers' | 'automators'> &
+  Partial<Pick<Config, 'references' | 'namedFiles' | 'pluginFolders' | 'commandVariables'>> & {
     /** Variables that plugins get, by their names. */
     readonly programs?: Pick<Config['programs'], 'passed'>;
   };
@@ -22,6 +21,8 @@ interface ConfiguredSecrets {
    * variable that heddle.yaml grants to plugins and commands.
    */
   readonly known: ReadonlySet<string>;
+  /** Words of the commands that heddle.yaml names. */
+  readonly commands: readonly (readonly string[])[];
   /**
    * Reads the inventories that changed, if the value holds references. References that an inventory had before are kept: it may
    * be half written.
@@ -30,30 +31,60 @@ interface ConfiguredSecrets {
 }
 
 export function configuredSecrets(
-  { providers, automators, webhooks, bucket, programs, commandVariables = [] }: Written,
+  {
+    providers,
+    automators,
+    references = [],
+    namedFiles = [],
+    pluginFolders = [],
+    programs,
+    commandVariables = [],
+  }: Written,
   registry: Registry,
 ): ConfiguredSecrets {
-  const known = new Set(writtenReferences({ providers, automators, webhooks, bucket }));
+  const known = new Set(references);
   for (const name of [...Object.values(programs?.passed ?? {}).flat(), ...commandVariables])
     known.add(`env:${name}`);
+  const commands: (readonly string[])[] = [];
   const close = (paths: readonly string[]): void => paths.forEach((path) => known.add(`file:${path}`));
-  const closeFields = (descriptor: Descriptor, fields: JsonObject): void =>
-    close(namedByFields(descriptor, fields).flatMap(({ kind, named }) => pathsIn(kind, named)));
+  const closeNamed = (files: readonly NamedFile[]): void => {
+    for (const { kind, named } of files) {
+      close(pathsIn(kind, named));
+      if (kind === 'command') commands.push(wordsIn(named));
+    }
+  };
+  closeNamed(namedFiles);
+  close(pluginFolders);
   const plugins = registry.providers();
   for (const { type, fields } of Object.values(providers)) {
     const descriptor = plugins.find(({ descriptor: { name } }) => name === type)?.descriptor;
     if (descriptor === undefined) continue;
-    closeFields(descriptor, fields);
+    closeNamed(namedByFields(descriptor, fields));
     for (const { file } of inventoriesOf(descriptor, fields))
       close([file, ...['group_vars', 'host_vars'].map((name) => join(dirname(file), name))]);
   }
   for (const { descriptor } of registry.automators())
-    closeFields(descriptor, automators[descriptor.name]?.fields ?? {});
+    closeNamed(namedByFields(descriptor, automators[descriptor.name]?.fields ?? {}));
+  // An inventory names the secrets of its other groups, too.
+  const ofAllGroups = Object.fromEntries(
+    Object.entries(providers).map(([name, { type, fields }]) => {
+      const others = Object.entries(fields).filter(([key]) => key !== 'groups');
+      return [name, { type, fields: Object.fromEntries(others) }];
+    }),
+  );
   const read = async (): Promise<void> => {
-    for (const reference of (await loginReferences(providers, poolAccount, plugins)).references)
+    for (const reference of (await loginReferences(ofAllGroups, poolAccount, plugins)).references)
       known.add(reference);
   };
   // For the first apply; each use reads them again.
   void read().catch(() => undefined);
-  return { known, update: async (value) => (findReferences(value).length === 0 ? undefined : read()) };
+  return {
+    known,
+    commands,
+    update: async (value) => (findReferences(value).length === 0 ? undefined : read()),
+  };
+}
+
+function wordsIn(command: Json): readonly string[] {
+  return (Array.isArray(command) ? command : [command]).filter((word: Json) => typeof word === 'string');
 }

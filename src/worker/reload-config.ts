@@ -16,6 +16,7 @@ const live = [
   'sweep',
   'checksEveryMs',
   'namedFiles',
+  'references',
   'origins',
   'locate',
 ] as const satisfies readonly (keyof Config)[];
@@ -61,8 +62,19 @@ export function reloadConfig(current: Config, next: Config, written: Config): Re
   const differing = (Object.keys(fixed) as Fixed[]).filter(
     (key) => !isDeepStrictEqual(valueOf(current, key), valueOf(written, key)),
   );
+  if (differing.length === 0) return { config: { ...current, ...changes }, restart: [] };
+  // Until the restart this worker uses the secrets and files of both.
+  const union = <T>(before: readonly T[], after: readonly T[]): readonly T[] => [
+    ...after,
+    ...before.filter((one) => !after.some((other) => isDeepStrictEqual(one, other))),
+  ];
   return {
-    config: { ...current, ...changes },
+    config: {
+      ...current,
+      ...changes,
+      references: union(current.references, next.references),
+      namedFiles: union(current.namedFiles, next.namedFiles),
+    },
     restart: [...new Set(differing.map((key) => fixed[key]))].toSorted(),
   };
 }

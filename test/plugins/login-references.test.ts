@@ -124,19 +124,23 @@ describe('references that may stand in a login', () => {
 describe('secrets of heddle.yaml', () => {
   // Promise: configured-secrets
   it('include key files, inventories with their references, and the files that fields name', async () => {
-    const inventory = await write('hosts', '[web]\na ansible_ssh_private_key_file=keys/a\n');
+    const inventory = await write(
+      'hosts',
+      '[web]\na ansible_ssh_private_key_file=keys/a\n[db]\nb ansible_ssh_private_key_file=keys/b\n',
+    );
     const rack = {
       type: 'static',
       site: 'here',
       fields: {
         inventory,
+        groups: ['web'],
         keyFile: '/etc/rack.key',
         knownHosts: '/etc/rack/known',
         machines: [{ keyFile: '/etc/b' }],
       },
     };
     const automators = { ansible: { fields: { folder: '/opt/plays' } } };
-    const secrets = configuredSecrets({ providers: { rack }, automators, webhooks: {} }, registry);
+    const secrets = configuredSecrets({ providers: { rack }, automators }, registry);
     await secrets.update({ a: { secret: 'env:A' } });
     const allows = allowReferences(['file:*'], [], [...secrets.known]);
     for (const path of [
@@ -148,6 +152,7 @@ describe('secrets of heddle.yaml', () => {
       join(folder, 'group_vars/all.yml'),
       join(folder, 'host_vars/a'),
       join(folder, 'keys/a'),
+      join(folder, 'keys/b'),
     ])
       expect({ path, allowed: allows(`file:${path}`) }).toEqual({ path, allowed: false });
     expect(allows('file:/etc/app')).toBe(true);
