@@ -9,7 +9,7 @@ import {
 } from '@temporalio/envconfig';
 import { isUnprotected, serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
 import { errorAt, ProblemsError, type Place } from '../schema/problem.js';
-import { readTextFile, wordsForFileError } from '../schema/read-text.js';
+import { readTextFile, refuseSpecial, wordsForFileError } from '../schema/read-text.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -130,7 +130,12 @@ function load(
   disableFile: boolean,
 ): { readonly options: ClientConnectConfig; readonly profile: ClientConfigProfile } {
   try {
+    const { TEMPORAL_CONFIG_FILE: file = defaultFile(variables) } = variables;
+    if (file !== undefined && !disableFile) refuseSpecial(file);
     const profile = loadClientConfigProfile({ overrideEnvVars: variables, disableFile });
+    const { clientKey, clientCert, serverCACert } = profile.tls ?? {};
+    for (const source of [clientKey, clientCert, serverCACert])
+      if (source !== undefined && 'path' in source) refuseSpecial(source.path);
     return { options: toClientOptions(profile), profile };
   } catch (error) {
     throw explain(error, variables);

@@ -1,15 +1,15 @@
-import { readFile } from 'node:fs/promises';
 import { refuseUntrusted, UntrustedFile, whyFilesUntrusted } from '../schema/named-files.js';
+import { openFile, readRegularFile, refuseSpecial, wordsForFileError } from '../schema/read-text.js';
 
-export { refuseUntrusted, UntrustedFile };
+export { openFile, readRegularFile, refuseSpecial, refuseUntrusted, UntrustedFile, wordsForFileError };
 
 /**
  * Reads a file that controls a provider, such as an inventory.
- * @throws UntrustedFile, otherwise the errors of readFile.
+ * @throws UntrustedFile, NotRegularFile, otherwise the errors of readFile.
  */
 export async function readTrustedFile(path: string): Promise<string> {
   refuseUntrusted('file', path);
-  return readFile(path, 'utf8');
+  return readRegularFile(path);
 }
 
 /** Its parent folders may become writable without a change of the file. */

@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 
 export type TextReading =
   | { readonly ok: true; readonly text: string }
@@ -10,14 +11,14 @@ export type TextReading =
 export function readTextFile(file: string, maxBytes: number): TextReading {
   let descriptor: number;
   try {
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    descriptor = openSync(file, withoutBlocking);
   } catch (error) {
     return notRead(error);
   }
   try {
     const stat = fstatSync(descriptor);
     if (stat.isDirectory()) return { ok: false, wrong: 'it is a folder' };
-    if (!stat.isFile()) return { ok: false, wrong: 'it is not a regular file' };
+    if (isSpecial(stat)) return { ok: false, wrong: notRegular };
     if (stat.size > maxBytes)
       return { ok: false, wrong: `it has ${stat.size} bytes; the limit is ${maxBytes}` };
     const bytes = readFileSync(descriptor);
@@ -29,6 +30,60 @@ export function readTextFile(file: string, maxBytes: number): TextReading {
   }
 }
 
+/** A pipe, socket or device, whose end a reader may wait for forever. */
+class NotRegularFile extends Error {
+  readonly path: string;
+
+  constructor(path: string) {
+    super(`${path} is not a regular file`);
+    this.path = path;
+  }
+}
+
+/**
+ * Opens a file for reading. Never blocks on a pipe or a device; a folder is opened, and reading it fails with EISDIR.
+ * @throws NotRegularFile, otherwise the errors of `open`.
+ */
+export async function openFile(path: string): Promise<FileHandle> {
+  const file = await open(path, withoutBlocking).catch((error: unknown) => {
+    throw isSocketError(error) ? new NotRegularFile(path) : error;
+  });
+  try {
+    if (isSpecial(await file.stat())) throw new NotRegularFile(path);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** The text of a file. @throws as `openFile`, and the errors of `readFile`. */
+export async function readRegularFile(path: string): Promise<string> {
+  const file = await openFile(path);
+  try {
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+/** For files that a library reads by their paths; absent ones pass. @throws NotRegularFile */
+export function refuseSpecial(path: string): void {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat !== undefined && isSpecial(stat)) throw new NotRegularFile(path);
+}
+
+const withoutBlocking = constants.O_RDONLY | constants.O_NONBLOCK;
+const notRegular = 'it is not a regular file';
+
+function isSpecial(stat: Stats): boolean {
+  return !stat.isFile() && !stat.isDirectory();
+}
+
+function isSocketError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENXIO';
+}
+
 function notRead(error: unknown): TextReading {
   const wrong = wordsForFileError(error);
   return wrong === missing ? { ok: false, wrong, missing: true } : { ok: false, wrong };
@@ -38,6 +93,7 @@ const missing = 'there is no such file';
 
 /** Why a file cannot be used, as the end of a sentence. */
 export function wordsForFileError(error: unknown): string {
+  if (error instanceof NotRegularFile || isSocketError(error)) return notRegular;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR') return missing;
   if (code === 'EISDIR') return 'it is a folder';

@@ -4,7 +4,6 @@ import {
   fsyncSync,
   linkSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -15,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endedLongAgo, isHeld, takeLock, type HeldLock } from '../detached/lock-file.js';
 import { makeFolder } from '../schema/make-folder.js';
-import { wordsForWriteError } from '../schema/read-text.js';
+import { readTextFile, wordsForWriteError } from '../schema/read-text.js';
 import { formatKeys, KeyError, parseKeys, type KeyDocument } from './key-document.js';
 
 /** A document as read from the folder, and a stamp that changes when the file is replaced. */
@@ -23,6 +22,8 @@ export interface StoredKeys {
   readonly document: KeyDocument;
   readonly stamp: string;
 }
+
+const maxKeyBytes = 1024 * 1024;
 
 /** Longer than a lock of a process that has ended stays. */
 const lockWaitMs = 15_000;
@@ -40,7 +41,10 @@ export function readKeyFolder(folder: string): StoredKeys | undefined {
   const fileStat = statSync(file, { bigint: true, throwIfNoEntry: false });
   if (fileStat === undefined) return undefined;
   refuseOpenModes(file, fileStat, '600');
-  return { document: parseKeys(readFileSync(file, 'utf8'), file), stamp: stampOf(fileStat) };
+  const read = readTextFile(file, maxKeyBytes);
+  if (!read.ok && read.missing === true) return undefined;
+  if (!read.ok) throw new KeyError(`${file} cannot be read: ${read.wrong}`, { invalid: true });
+  return { document: parseKeys(read.text, file), stamp: stampOf(fileStat) };
 }
 
 /** Changes when the key ring is replaced; undefined if there is none. */

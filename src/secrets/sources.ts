@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { readlink, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isOwnCredential } from '../config/child-environment.js';
 import { holdsCredentials, isUnprotected } from '../model/endpoint.js';
@@ -7,6 +6,7 @@ import { isPlainPath } from '../model/plain-path.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
 import { refuseUntrusted } from '../schema/named-files.js';
+import { openFile } from '../schema/read-text.js';
 import { runForOutput, type ReadLimits } from './command.js';
 
 /** Sources of secrets, from a worker's configuration. */
@@ -103,14 +103,12 @@ async function readSecretFile(path: string, mayRead: Reader['mayRead']): Promise
 
 /** Checks and reads the opened file itself: links of the path may change at any time. */
 async function readNewFile(path: string, mayRead: Reader['mayRead']): Promise<string> {
-  // Does not block on a pipe without a writer.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const file = await openFile(path);
   try {
     const real = await pathOf(file, path);
     if (systemFiles.test(real)) throw systemFile(path);
     if (!mayRead(real)) throw new Error(`${path} leads to a file that cluster files may not read`);
     const found = await file.stat();
-    // Reading a device or a pipe may never end.
     if (!found.isFile()) throw new Error(`${path} is not a regular file`);
     if (found.size > sizeLimit) throw new Error(`${path} is larger than ${sizeLimit} bytes`);
     return withoutNewline(await file.readFile('utf8'), path);

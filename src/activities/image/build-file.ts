@@ -79,7 +79,7 @@ export const buildFile: MachineHandler = async (call) => {
           if (attempt.signal.aborted || attempt.detach.aborted) throw cause;
           throw new PluginError(
             'ScriptFailed',
-            `command ${command.name} ended well and left no $HEDDLE_OUTPUT.${format}`,
+            `command ${command.name} ended well and left no file $HEDDLE_OUTPUT.${format}`,
             { cause },
           );
         },

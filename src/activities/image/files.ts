@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { BuiltFile } from '../../model/machine/messages.js';
 import { PluginError } from '../../plugins/errors.js';
+import { openFile } from '../../schema/read-text.js';
 
 /** Where a builder keeps the file of an image. */
 export function fileOf(
@@ -24,9 +24,10 @@ export function checkInside(folder: string, path: string): string {
 }
 
 export async function describeFile(path: string, format: string, signal: AbortSignal): Promise<BuiltFile> {
-  const { size } = await stat(path);
+  const file = await openFile(path);
+  const { size } = await file.stat();
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash, { signal });
+  await pipeline(file.createReadStream(), hash, { signal }); // The stream closes the file.
   return { path, format, sha256: hash.digest('hex'), bytes: size };
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { refuseUntrusted } from '../../trusted-file.js';
+import { refuseSpecial, refuseUntrusted } from '../../trusted-file.js';
 import type { Knowledge, SizeReading } from '../../../model/machine/answer.js';
 
 const endings = { raw: ['.raw', '.img'], gzip: ['.raw.gz', '.img.gz'], qcow2: ['.qcow2'] } as const;
@@ -48,12 +48,14 @@ export async function openImage(
 ): Promise<ImageFile> {
   for (const file of ['kernel', 'initramfs']) {
     refuseUntrusted('file', join(rescue, file));
+    refuseSpecial(join(rescue, file));
     if (!existsSync(join(rescue, file)))
       throw new Error(`${rescue} has no ${file}; create the rescue system: heddle image rescue ${rescue}`);
   }
   const found = await findImage(images, name);
   if (found.image === undefined) throw new Error(found.why ?? `image ${name} does not exist in ${images}`);
   refuseUntrusted('file', found.image.file);
+  refuseSpecial(found.image.file);
   return found.image;
 }
 

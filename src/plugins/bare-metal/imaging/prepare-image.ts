@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { runProgram } from '../../../config/run-program.js';
+import { openFile, readRegularFile, refuseSpecial } from '../../trusted-file.js';
 import { readQcow2, type Qcow2 } from '../../provider-base/qcow2.js';
 import type { ImageFile } from './image-folder.js';
 
@@ -69,6 +70,7 @@ export async function verifyImage(
 
 /** The digest of the stored file, if it was read for its checksum or is written unchanged. */
 async function checkStored({ file, format }: ImageFile, report: Report): Promise<string | undefined> {
+  refuseSpecial(file);
   if (format === 'raw') refuseOtherFormat(file, await firstBytes(file));
   const expected = await readExpected(file);
   const stored =
@@ -84,7 +86,7 @@ function requireSectors(file: string, bytes: number): void {
 }
 
 async function readExpected(file: string): Promise<string | undefined> {
-  const written = await readFile(`${file}.sha256`, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const written = await readRegularFile(`${file}.sha256`).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
@@ -123,7 +125,7 @@ function refuseOtherFormat(what: string, head: Buffer): void {
 }
 
 async function firstBytes(file: string): Promise<Buffer> {
-  const handle = await open(file);
+  const handle = await openFile(file);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(sector), 0, sector, 0);
     return buffer.subarray(0, bytesRead);
@@ -146,7 +148,8 @@ function paced(progress: (text: string) => void, everyMs: number): Report {
 async function digest(file: string, what: string, report: Report): Promise<string> {
   const hash = createHash('sha256');
   let read = 0;
-  for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 }) as AsyncIterable<Buffer>) {
+  const stream = (await openFile(file)).createReadStream({ highWaterMark: 2 ** 20 });
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
     hash.update(chunk);
     read += chunk.length;
     report(() => `${what}: ${Math.floor(read / 2 ** 20)} MB checked`);
@@ -166,7 +169,12 @@ async function unpack(file: string, target: Writable, report: Report): Promise<n
     }
   }
   try {
-    await pipeline(createReadStream(file), createGunzip({ chunkSize: 2 ** 20 }), counted, target);
+    await pipeline(
+      (await openFile(file)).createReadStream(),
+      createGunzip({ chunkSize: 2 ** 20 }),
+      counted,
+      target,
+    );
     return written;
   } catch (error) {
     throw new Error(`${file} cannot be unpacked: ${(error as Error).message}`, { cause: error });

@@ -20,7 +20,7 @@ import { PluginError } from '../../errors.js';
 import { fillWords } from '../../fill-words.js';
 import { hostKeysFor } from '../../known-hosts.js';
 import { hasTags, resolveAddress } from '../../provider-base/machines.js';
-import { readTrustedFile, UntrustedFile } from '../../trusted-file.js';
+import { readTrustedFile, UntrustedFile, wordsForFileError } from '../../trusted-file.js';
 import { answersSsh } from './liveness.js';
 import type { StaticFields } from './field-types.js';
 import {
@@ -307,7 +307,11 @@ async function readHostKeys(file: string, machine: StaticMachine): Promise<reado
   const content = await readTrustedFile(file).catch((error: unknown) => {
     if (error instanceof UntrustedFile)
       throw new PluginError('Invalid', `knownHosts: ${error.message}`, { cause: error });
-    throw new PluginError('Invalid', `knownHosts ${file} cannot be read on this worker`, { cause: error });
+    throw new PluginError(
+      'Invalid',
+      `knownHosts ${file} cannot be read on this worker: ${wordsForFileError(error)}`,
+      { cause: error },
+    );
   });
   const keys = hostKeysFor(content, machine.address, machine.port);
   if (keys.length > 0 || machine.hostKeys.length > 0) return keys;
