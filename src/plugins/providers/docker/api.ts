@@ -79,6 +79,13 @@ export class DockerApi {
     const isSocket = endpoint.startsWith('unix://');
     const base = isSocket ? 'http://docker' : endpoint.replace(/\/$/, '');
     const { pathname, search } = new URL(`${base}/${apiVersion}${call.path}`);
+    const [path] = call.path.split('?');
+    // A name such as `a/../b`, `%2e%2e` or `a#b` would reach another object of the daemon.
+    if (pathname !== `${new URL(base).pathname.replace(/\/$/, '')}/${apiVersion}${path}`)
+      throw new PluginError(
+        'Invalid',
+        `${nameOf(call)} would leave its path: a name or id in it is not valid`,
+      );
     return sendRequest(
       {
         method: call.method,

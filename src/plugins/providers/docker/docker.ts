@@ -92,7 +92,7 @@ export class DockerProvider extends Provider<DockerFields> implements Partial<Pr
     const { Id: id } = details;
     const { status } = await api.call({
       method: 'DELETE',
-      path: `/containers/${id}?force=true&v=true`,
+      path: `/containers/${encodeURIComponent(id)}?force=true&v=true`,
       also: [404, 409],
     });
     // 409: it is being removed already.
@@ -148,7 +148,7 @@ export class DockerProvider extends Provider<DockerFields> implements Partial<Pr
     const details = await inspect(api, providerid ?? containerName(key));
     if (details === undefined) return undefined;
     requireOwn(details, key);
-    const path = `/containers/${details.Id}/logs?stdout=true&stderr=true&tail=500`;
+    const path = `/containers/${encodeURIComponent(details.Id)}/logs?stdout=true&stderr=true&tail=500`;
     const { body } = await api.call({ method: 'GET', path });
     return withoutHeaders(body).toString('utf8');
   }
@@ -171,7 +171,7 @@ export class DockerProvider extends Provider<DockerFields> implements Partial<Pr
     try {
       const { Id } = await api.read(createdSchema, {
         method: 'POST',
-        path: `/containers/create?name=${name}`,
+        path: `/containers/create?name=${encodeURIComponent(name)}`,
         body: makeContainer(input, fields),
       });
       return Id;
@@ -198,7 +198,7 @@ export class DockerProvider extends Provider<DockerFields> implements Partial<Pr
       ['ed25519', 'ecdsa'].map((type) =>
         this.#api(fields).call({
           method: 'GET',
-          path: `/containers/${id}/archive?path=/etc/ssh/ssh_host_${type}_key.pub`,
+          path: `/containers/${encodeURIComponent(id)}/archive?path=/etc/ssh/ssh_host_${type}_key.pub`,
           also: [404],
         }),
       ),
@@ -227,10 +227,18 @@ function created(id: string, { user }: DockerFields): JsonObject {
 /** After Capacity the engine assumes that nothing was made, so the container is removed. */
 async function start(api: DockerApi, id: string): Promise<Answer> {
   try {
-    return await api.call({ method: 'POST', path: `/containers/${id}/start`, also: [304] });
+    return await api.call({
+      method: 'POST',
+      path: `/containers/${encodeURIComponent(id)}/start`,
+      also: [304],
+    });
   } catch (error) {
     if (error instanceof PluginError && error.kind === 'Capacity')
-      await api.call({ method: 'DELETE', path: `/containers/${id}?force=true&v=true`, also: [404, 409] });
+      await api.call({
+        method: 'DELETE',
+        path: `/containers/${encodeURIComponent(id)}?force=true&v=true`,
+        also: [404, 409],
+      });
     throw error;
   }
 }

@@ -18,6 +18,9 @@ const label = 'heddle-upload';
 
 const repository = /^[a-z0-9]+(?:[._-]+[a-z0-9]+)*$/;
 
+/** A name is part of a path, in which `..` and other characters would have a meaning. */
+const imageName = /^[A-Za-z0-9][\w.:@-]*(?:\/[A-Za-z0-9][\w.:@-]*)*$/;
+
 const imageSchema = z.object({
   Id: z.string().min(1),
   Config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish(),
@@ -70,9 +73,12 @@ export async function uploadImage(
 
 /** @throws PluginError Invalid if the daemon does not have the image: CREATE fetches none. */
 export async function requireImage(api: DockerApi, image: string): Promise<void> {
-  // A name is part of a path, in which other characters would have a meaning.
-  const isName = /^[A-Za-z0-9][\w.:/@-]*$/.test(image);
-  if (isName && (await find(api, image)) !== undefined) return;
+  if (!imageName.test(image))
+    throw new PluginError(
+      'Invalid',
+      `${JSON.stringify(image)} is not a valid image name for the daemon: its parts between slashes consist of letters, digits and . _ - : @, and begin with a letter or a digit`,
+    );
+  if ((await find(api, image)) !== undefined) return;
   throw new PluginError(
     'Invalid',
     'the daemon does not have this image, and CREATE does not pull images; run docker pull on its host',
@@ -146,7 +152,8 @@ async function withLabels(
 type Image = z.output<typeof imageSchema>;
 
 function find(api: DockerApi, name: string): Promise<Image | undefined> {
-  return api.find(imageSchema, `/images/${name}/json`);
+  const path = encodeURIComponent(name).replaceAll(/%(2F|3A|40)/g, decodeURIComponent);
+  return api.find(imageSchema, `/images/${path}/json`);
 }
 
 function isOurs({ Config }: Image, token: string): boolean {
