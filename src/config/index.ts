@@ -25,7 +25,7 @@ import { writtenReferences } from '../model/secret-reference.js';
 import { simpleNameSchema } from '../schema/names.js';
 import type { NamedFile } from '../schema/named-files.js';
 import { errorAt, ProblemsError, type Path, type Place } from '../schema/problem.js';
-import { readTextFile } from '../schema/read-text.js';
+import { isPresent, readLinkedFile } from '../schema/read-text.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
 import { findNamedFiles } from './own-files.js';
 import { folderFault } from './prepare-folder.js';
@@ -319,8 +319,8 @@ function findConfigFile(
           join(xdg(env, 'XDG_CONFIG_HOME', home, '.config'), 'heddle', 'heddle.yaml'),
         ];
   for (const file of candidates) {
-    if (named === undefined && existsSync(file)) refuseForeign(file);
-    const read = readTextFile(file, 1024 * 1024);
+    if (named === undefined && isPresent(file)) refuseForeign(file);
+    const read = readLinkedFile(file, 1024 * 1024);
     if (!read.ok && read.missing === true && (named === undefined || mayBeMissing)) continue;
     if (!read.ok) {
       const by = flag !== undefined ? '--config' : variable !== undefined ? 'HEDDLE_CONFIG' : undefined;

@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 
 export type TextReading =
@@ -28,6 +38,18 @@ export function readTextFile(file: string, maxBytes: number): TextReading {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** As `readTextFile`, but a link without its target is not `missing`. */
+export function readLinkedFile(file: string, maxBytes: number): TextReading {
+  const reading = readTextFile(file, maxBytes);
+  if (reading.ok || reading.missing !== true || !isPresent(file)) return reading;
+  return { ok: false, wrong: `it is a link to ${readlinkSync(file)}, which does not exist` };
+}
+
+/** Whether there is a file, or a link, even to a target that does not exist. */
+export function isPresent(file: string): boolean {
+  return statOrNothing(lstatSync, file) !== undefined;
 }
 
 /** A pipe, socket or device, whose end a reader may wait for forever. */
@@ -67,9 +89,9 @@ export async function readRegularFile(path: string): Promise<string> {
   }
 }
 
-/** For files that a library reads by their paths; absent ones pass. @throws NotRegularFile */
+/** For files that a library reads by their paths; absent and inaccessible ones pass. @throws NotRegularFile */
 export function refuseSpecial(path: string): void {
-  const stat = statSync(path, { throwIfNoEntry: false });
+  const stat = statOrNothing(statSync, path);
   if (stat !== undefined && isSpecial(stat)) throw new NotRegularFile(path);
 }
 
@@ -78,6 +100,14 @@ const notRegular = 'it is not a regular file';
 
 function isSpecial(stat: Stats): boolean {
   return !stat.isFile() && !stat.isDirectory();
+}
+
+function statOrNothing(stat: typeof statSync | typeof lstatSync, path: string): Stats | undefined {
+  try {
+    return stat(path);
+  } catch {
+    return undefined;
+  }
 }
 
 function isSocketError(error: unknown): boolean {

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig, type Config, type Environment } from '../../src/config/index.js';
 import { pretendForeign } from '../harness/foreign.js';
@@ -385,6 +385,36 @@ describe('a heddle.yaml that was found, not named', () => {
     expect(load().site).toBe('mine');
     chmodSync(join(home, 'elsewhere'), 0o777);
     expect(failure()).toContain(`${join(home, 'elsewhere')} may be written by other users`);
+  });
+});
+
+describe('a link without its target in place of heddle.yaml', () => {
+  test.each([['work/heddle.yaml'], ['.config/heddle/heddle.yaml']])(
+    'is refused, named or not (%s)',
+    (path) => {
+      const file = write(path, 'site: mine\n');
+      rmSync(file);
+      expect(load().site).toBe('default');
+      symlinkSync('../gone.yaml', file);
+      const wrong = `${file}:1:1: cannot read the configuration: it is a link to ../gone.yaml, which does not exist`;
+      expect(failure()).toContain(wrong);
+      expect(() => load({}, file)).toThrow(wrong);
+      // `provider add` would replace the link.
+      expect(() => loadConfig({ configFlag: file, env: { HOME: home }, mayBeMissing: true })).toThrow(wrong);
+      writeFileSync(join(dirname(file), '../gone.yaml'), 'site: back\n');
+      expect(load().site).toBe('back');
+    },
+  );
+
+  test('is refused if it leads to itself, or other users could create its target', () => {
+    const file = join(cwd, 'heddle.yaml');
+    symlinkSync('heddle.yaml', file);
+    expect(failure()).toContain('cannot read the configuration');
+    rmSync(file);
+    mkdirSync(join(home, 'shared'));
+    chmodSync(join(home, 'shared'), 0o1777);
+    symlinkSync('../shared/heddle.yaml', file);
+    expect(failure()).toContain('does not exist, and other users could create it');
   });
 });
 
