@@ -102,7 +102,7 @@ function isSpecial(stat: Stats): boolean {
   return !stat.isFile() && !stat.isDirectory();
 }
 
-function statOrNothing(stat: typeof statSync | typeof lstatSync, path: string): Stats | undefined {
+function statOrNothing(stat: (path: string) => Stats, path: string): Stats | undefined {
   try {
     return stat(path);
   } catch {

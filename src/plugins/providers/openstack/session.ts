@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isUnprotected } from '../../../model/endpoint.js';
+import { isUnprotected, withoutUserInfo } from '../../../model/endpoint.js';
 import { PluginError, type Calls } from '../../contract.js';
 import type { OpenStackFields } from './field-types.js';
 import type { HttpResponse } from '../../provider-base/http.js';
@@ -113,7 +113,7 @@ export class Session {
     const attempt = async (token: Token): Promise<Sent> => {
       const sent: HttpCall = {
         ...call,
-        url: `${endpointOf(token, service, this.#fields)}${path}`,
+        url: `${this.#endpointOf(token, service)}${path}`,
         headers: {
           'x-auth-token': token.id,
           ...(service === 'compute' ? { 'openstack-api-version': `compute ${microversion}` } : {}),
@@ -131,6 +131,16 @@ export class Session {
     if (first.answer.status !== 401 || known === undefined) return first;
     tokens.delete(key);
     return attempt(await this.#logIn());
+  }
+
+  /** A catalog that cannot be used is read again at the next call, when it may have been corrected. */
+  #endpointOf(token: Token, service: Service): string {
+    try {
+      return endpointOf(token, service, this.#fields);
+    } catch (error) {
+      tokens.delete(keyOf(this.#fields));
+      throw error;
+    }
   }
 
   async #logIn(): Promise<Token> {
@@ -218,7 +228,12 @@ function endpointOf(
       'Invalid',
       `the catalog of ${authUrl} has several regions (${regions.join(', ')}): set the field region`,
     );
-  const url = new URL(first.url);
+  const url = URL.canParse(first.url) ? new URL(first.url) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
+    throw new PluginError(
+      'Invalid',
+      `the catalog of ${authUrl} names ${JSON.stringify(withoutUserInfo(first.url.slice(0, 200)))} for the service ${service}, which is not an address of HTTP. Change the ${side} endpoint in the catalog to https://HOST:PORT/PATH`,
+    );
   if (!gateway && !insecure && isUnprotected(first.url)) {
     throw new PluginError(
       'Invalid',
