@@ -2,7 +2,7 @@
 # The native part of Temporal's SDK needs glibc: no Alpine.
 FROM node:22-bookworm-slim AS build
 WORKDIR /app
-COPY package.json npm-shrinkwrap.json .npmrc ./
+COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY tools tools
@@ -16,7 +16,7 @@ RUN apt-get update \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 ENV NODE_ENV=production
-COPY package.json npm-shrinkwrap.json .npmrc ./
+COPY package.json package-lock.json .npmrc ./
 # The SDK contains its native part for five platforms, 25 to 30 MB each; only one is needed.
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +

@@ -43,7 +43,7 @@ const stateFile = join(dist, '.built-from');
 
 /** What the output depends on: sources, compiler settings, packages. */
 function sourceState() {
-  const settings = ['tsconfig.json', 'tsconfig.build.json', 'npm-shrinkwrap.json', 'tools/build.mjs'].map(
+  const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'tools/build.mjs'].map(
     (name) => join(root, name),
   );
   return hashFiles([source, ...settings]);
@@ -100,7 +100,7 @@ async function bundleWorkflows() {
     join(dist, 'workflows'),
     join(dist, 'model'),
     converter,
-    join(root, 'npm-shrinkwrap.json'),
+    join(root, 'package-lock.json'),
     join(root, 'tools', 'build.mjs'),
   ];
   const hash = await hashFiles(inputs.filter((input) => existsSync(input)));

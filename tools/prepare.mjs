@@ -49,7 +49,7 @@ const nothing = {};
 
 /** npm notes in node_modules what it installed; packages for other platforms may be absent from it. */
 async function isInstalled() {
-  const wanted = await readPackages(join(root, 'npm-shrinkwrap.json'));
+  const wanted = await readPackages(join(root, 'package-lock.json'));
   const present = await readPackages(join(root, 'node_modules', '.package-lock.json')).catch(() => nothing);
   return Object.entries(wanted).every(([path, { version, integrity, optional, devOptional }]) => {
     const found = present[path];

@@ -13,7 +13,7 @@ interface LockedPackage {
 type Lockfile = Readonly<Record<string, LockedPackage>>;
 
 const locked = (
-  JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'npm-shrinkwrap.json'), 'utf8')) as {
+  JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package-lock.json'), 'utf8')) as {
     readonly packages: Lockfile;
   }
 ).packages;

@@ -55,7 +55,7 @@ function hashOf(sources: string, imported: string): string {
   const hash = createHash('sha256')
     .update(readFileSync(settings))
     .update(readFileSync(imported))
-    .update(readFileSync(join(root, 'npm-shrinkwrap.json')));
+    .update(readFileSync(join(root, 'package-lock.json')));
   for (const entry of readdirSync(sources, { recursive: true, withFileTypes: true })) {
     if (entry.isFile())
       hash.update(`${entry.name}\0`).update(readFileSync(join(entry.parentPath, entry.name)));
