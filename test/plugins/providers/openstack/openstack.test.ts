@@ -99,10 +99,11 @@ describe('the request for a machine', () => {
     );
     const kind = { flavorRef: 'f', imageRef: 'i' };
     expect(
-      [1, 2, 3].map(
-        (incarnation) => (makeServer(input(incarnation), fields, kind) as JsonObject)['availability_zone'],
+      ['app-1/1', 'app-1/2', 'app-1/3', 'app-2/1', 'app-2/2'].map(
+        (key) =>
+          (makeServer({ ...input(), key: `u/${key}` }, fields, kind) as JsonObject)['availability_zone'],
       ),
-    ).toEqual(['a', 'b', 'a']);
+    ).toEqual(['a', 'b', 'a', 'b', 'a']);
     expect(makeServer(input(), fields, kind)).toMatchObject({
       key_name: 'k',
       security_groups: [{ name: 'ssh' }],
