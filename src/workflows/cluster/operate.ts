@@ -101,9 +101,10 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
 function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): OperationEnd {
   if (webhooks !== undefined) change(memory, { webhooks });
   changeOperation(memory, { reason: cutText(message, longestReason) });
-  // A person decides if what was planned before is partly done, or if nobody waits for the outcome.
   const { planned, operation } = memory.state;
-  return invalid && planned !== true && operation?.cause === undefined ? 'rejected' : 'held';
+  // A person decides if something is partly done: what was planned before, or what a rollback was to undo; or if nobody waits for it.
+  const isLeft = planned === true || operation?.cause === 'failure' || operation?.cause === 'output';
+  return invalid && !isLeft ? 'rejected' : 'held';
 }
 
 /** A worker that cannot plan must not keep a cancellation or a delete waiting. */
