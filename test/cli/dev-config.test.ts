@@ -65,7 +65,8 @@ it('the worker of heddle dev uses all settings of heddle.yaml', async () => {
     } as never),
     env,
   });
-  const { file: _file, locate: _locate, origins: _origins, providers, ...told } = config;
+  const { file: _file, locate: _locate, origins: _origins, providers, references, ...told } = config;
   expect(worker).toMatchObject(told);
+  expect(worker.references).toEqual(expect.arrayContaining(['file:/key', ...references]));
   expect(worker.providers).toMatchObject({ ...providers, local: { type: 'local' } });
 });

@@ -309,7 +309,13 @@ function instruction() {
       },
       probe: {},
       open: { gates: names, batchSlots: list(outline({ batchSlot: text(1_000), nodeId: id() }), 100_000) },
-      exclude: { nodeId: id() },
+      exclude: {
+        nodeId: id(),
+        remaining: list(
+          outline({ counts: optional(text(1_000)), batchSlot: optional(text(1_000)) }),
+          100_000,
+        ),
+      },
       abandon: { nodeId: id(), by: text(500) },
       pause: { paused: flag },
       halt: {

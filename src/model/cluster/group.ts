@@ -198,7 +198,12 @@ export type Instruction =
   | { readonly do: 'restore' }
   | { readonly do: 'probe' }
   | { readonly do: 'open'; readonly gates: readonly string[]; readonly batchSlots: readonly BatchSlotRef[] }
-  | { readonly do: 'exclude'; readonly nodeId: string }
+  | {
+      readonly do: 'exclude';
+      readonly nodeId: string;
+      /** Of its steps that are left: they block no other node once it is hidden from its peers. */
+      readonly remaining: GroupFailure['remaining'];
+    }
   | { readonly do: 'abandon'; readonly nodeId: string; readonly by: string }
   | { readonly do: 'pause'; readonly paused: boolean }
   /** `settle`: first, what can go on does: after a reset of the group, all its instructions come at once. */

@@ -20,7 +20,7 @@ import {
 } from '../../model/cluster/work.js';
 import { taskVariables } from '../../model/cluster/variables.js';
 import { change } from '../entity.js';
-import type { Executor } from './executor.js';
+import { passOver, type Executor } from './executor.js';
 import { groupOfNode, instruct } from './groups.js';
 import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
 
@@ -142,14 +142,12 @@ export function nodeFailed(
   const missing = { nodeId, group: specGroup, service: failure.service };
   changeOperation(memory, { missing: addMissing(memory.state.operation?.missing, missing) });
   const group = groupOfNode(memory, nodeId);
-  if (group === undefined) hideNode(memory, nodeId, { excluded: memory.state.operation?.uid ?? '' });
-  else instruct(memory, group, { do: 'exclude', nodeId });
-  // Its remaining steps block no other node.
-  for (const { counts } of remaining) {
-    if (counts !== undefined) count(memory, counts);
+  if (group !== undefined) {
+    instruct(memory, group, { do: 'exclude', nodeId, remaining });
+    return;
   }
-  for (const batchSlot of new Set(remaining.flatMap((step) => step.batchSlot ?? [])))
-    releaseBatchSlotOf(memory, batchSlot, nodeId);
+  hideNode(memory, nodeId, { excluded: memory.state.operation?.uid ?? '' });
+  passOver(clusterExecutor(memory), nodeId, remaining);
 }
 
 /** The failed service rolls, and may fail on another of its nodes. */

@@ -173,6 +173,17 @@ async function untilMayGoOn(
   }
 }
 
+/** The remaining steps of a node that is hidden from its peers block no other node. */
+export function passOver(
+  executor: Pick<Executor, 'count' | 'releaseBatchSlot'>,
+  nodeId: string,
+  remaining: readonly Pick<Step, 'counts' | 'batchSlot'>[],
+): void {
+  for (const { counts } of remaining) if (counts !== undefined) executor.count(counts);
+  for (const batchSlot of new Set(remaining.flatMap((step) => step.batchSlot ?? [])))
+    executor.releaseBatchSlot(batchSlot, nodeId);
+}
+
 function isStartable({ memory }: Executor, work: Work, { nodeId, kind }: Chain): boolean {
   const node = memory.state.nodes[nodeId];
   const begun = work.positions[nodeId] ?? 0;

@@ -9,6 +9,7 @@ import {
 } from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
 import { forgetOperation, forgottenNodes, giveBack } from './forgotten.js';
+import { passOver } from './executor.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
@@ -44,7 +45,7 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
     case 'abandon':
       return abandon(memory, instruction);
     case 'exclude':
-      return exclude(memory, instruction.nodeId);
+      return exclude(memory, instruction);
     case 'pause':
       change(memory, { paused: instruction.paused });
       return undefined;
@@ -201,10 +202,11 @@ function abandon(memory: GroupMemory, { nodeId, by }: InstructionTo<'abandon'>):
   dropNode(memory, nodeId);
 }
 
-function exclude(memory: GroupMemory, nodeId: string): void {
-  const services = memory.state.nodes[nodeId]?.services ?? [];
+function exclude(memory: GroupMemory, { nodeId, remaining }: InstructionTo<'exclude'>): void {
+  const executor = groupExecutor(memory);
   hideNode(memory, nodeId, { excluded: uidOfKey(memory.state.operation) });
-  groupExecutor(memory).announced(services);
+  executor.announced(memory.state.nodes[nodeId]?.services ?? []);
+  passOver(executor, nodeId, remaining);
 }
 
 /** Something that cancels the work under way has come. */
