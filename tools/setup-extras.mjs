@@ -179,7 +179,7 @@ function buildProgram(name, source, version) {
   mkdirSync(folder, { recursive: true });
   requireGo();
   run(['go', 'install', `${source}@v${version}`], { ...process.env, GOBIN: folder, CGO_ENABLED: '0' });
-  // A module's version is no part of the name of its program.
+  // A module's version is not part of the name of its program.
   const built = basename(source.replace(/\/v\d+$/, ''));
   renameSync(join(folder, built), program);
 }

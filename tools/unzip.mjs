@@ -10,7 +10,7 @@ import { inflateRawSync } from 'node:zlib';
  */
 export function extractMember(archive, name) {
   const end = archive.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'));
-  if (end < 0) throw new Error('it is no zip archive');
+  if (end < 0) throw new Error('it is not a zip archive');
   let entry = archive.readUInt32LE(end + 16);
   for (let left = archive.readUInt16LE(end + 10); left > 0; left--) {
     const [nameLength, extraLength, commentLength] = [28, 30, 32].map((offset) =>

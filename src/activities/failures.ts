@@ -95,12 +95,12 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
       retryAfterMs === undefined
         ? delayOf(attempt, retry)
         : Math.min(Math.max(retryAfterMs, 100), maxRetryAfterMs),
-    // Not ready yet is no error, so Temporal logs no warning.
+    // Not ready yet is not an error, so Temporal logs no warning.
     ...(kind === 'NotReady' ? { category: 'BENIGN' as const } : {}),
   });
 }
 
-/** Of an attempt that ends with its worker. It is no error, so Temporal logs no warning. */
+/** Of an attempt that ends with its worker. It is not an error, so Temporal logs no warning. */
 export function handOver(title: string): ApplicationFailure {
   return ApplicationFailure.create({
     message: `${title}: handed over to the next attempt`,

@@ -53,7 +53,7 @@ export class ReservationClient extends EntityClient {
     if (!reading.ok)
       throw new HeddleError(
         'Invalid',
-        `this is no reservation: ${reading.problems.map(formatProblem).join('; ')}`,
+        `this is not a valid reservation: ${reading.problems.map(formatProblem).join('; ')}`,
       );
     const input: ReservationsInput = { uid: randomUUID() };
     const request = { ...reading.request, by: this.by };
@@ -72,7 +72,7 @@ export class ReservationClient extends EntityClient {
   async extend(id: string, to: string | number): Promise<ReservationView> {
     const at = typeof to === 'number' ? to : parseMoment(to);
     if (at === undefined)
-      throw new HeddleError('Invalid', `"${to}" is no moment such as 2026-07-01T09:00:00Z`);
+      throw new HeddleError('Invalid', `"${to}" is not a valid time, such as 2026-07-01T09:00:00Z`);
     return this.#change('extend', reservationMessages.updates.extend, { id, to: at, by: this.by });
   }
 
@@ -99,7 +99,7 @@ export class ReservationClient extends EntityClient {
     if (line !== undefined && publicKey === undefined)
       throw new HeddleError(
         'Invalid',
-        'this is no public key of OpenSSH: one line with type and key, as in a .pub file',
+        'this is not an OpenSSH public key, which is one line with type and key, as in a .pub file',
       );
     await this.#change('log-in', reservationMessages.updates.logIn, { id, by: this.by, publicKey });
     const { machines } = await this.waitUntil(id, (view) => isOpen(view), options);

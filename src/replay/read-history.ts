@@ -37,7 +37,7 @@ export function idOf({ eventId }: HistoryEvent): number {
   return Number(String(eventId ?? 0));
 }
 
-/** The remedy for a file that is no history. */
+/** The remedy for a file that is not a history. */
 export const exportRemedy =
   'Export one with: temporal workflow show --workflow-id cluster/NAME --output json >FILE';
 

@@ -67,7 +67,7 @@ export function hasMessages(): boolean {
   return inbox.length > 0;
 }
 
-/** Whether messages are taken in yet: not while the workflow does not know that its start is no repeated one. */
+/** Whether messages are taken in yet: only after the workflow has verified that its start is not a repeated one. */
 export function takesMessages(): boolean {
   return isTaking;
 }

@@ -225,7 +225,7 @@ test('a value that is a word may be part of code, and any other fails the task',
 });
 
 // Promise: words-are-single
-test('a list is no word: a shell would run its second item', async () => {
+test('a list is not a word: a shell would run its second item', async () => {
   const list = { servers: ['db', 'touch', witness] };
   const script = 'HOST=${{ word(node.servers) }}\necho "$HOST"';
   await expect(install('shell', { script }, bench, list)).rejects.toMatchObject({

@@ -106,7 +106,7 @@ describe('a cluster file', () => {
     ['a service twice', good.replace('  s:', '  s: {}\n  s:'), /duplicate key "s"/],
     ['half a character', scripted('"\\uD800"'), /contains an unpaired surrogate/],
     [
-      'bytes that are no text',
+      'bytes that are not text',
       Buffer.concat([Buffer.from('name: '), Buffer.from([0xff, 0xfe])]),
       /is not UTF-8 text/,
     ],

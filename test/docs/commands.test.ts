@@ -81,7 +81,7 @@ function commandLines(markdown: string): readonly string[] {
   );
 }
 
-/** The first word of a call that is no command or option of the program. */
+/** The first word of a call that is not a command or option of the program. */
 function wrongWordOf(line: string): string | undefined {
   const [own = ''] = line.replaceAll(/'[^']*'|"[^"]*"/g, 'TEXT').split(/ (?:--|[|<>;#…&]+|\.{3})(?: |$)/, 1);
   let path = '';

@@ -53,7 +53,7 @@ function readFamilies(text: string): ReadonlyMap<string, Family> {
       continue;
     }
     const sample = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? \S+$/.exec(line);
-    if (sample === null) throw new Error(`is no line of Prometheus metrics: ${line}`);
+    if (sample === null) throw new Error(`is not a line of Prometheus metrics: ${line}`);
     const [, name = '', labels = ''] = sample;
     const whole = name.replace(/_(bucket|sum|count)$/, '');
     const isPart = ['histogram', 'summary'].includes(families.get(whole)?.type ?? '');

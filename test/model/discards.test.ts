@@ -13,7 +13,7 @@ describe('whether DELETE discards a machine, in an operation of a user and in on
     ['of which the plan lists a service', { mayRemove: { operation: '2', services: ['web'] } }, true, true],
     ['that a user replaces', { toReplace: true }, false, false],
   ])(
-    '%s is or is no discard, in an operation of a user and in one of Heddle',
+    '%s is or is not a discard, in an operation of a user and in one of Heddle',
     (_, facts, requested, automatic) => {
       const node = { facts: { machine: 'digest', services: {}, ...facts } };
       expect(isDiscard(node, { operation: '2' })).toBe(requested);

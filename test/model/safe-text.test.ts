@@ -44,7 +44,7 @@ describe('text for a configuration file, an argument list or a header', () => {
   });
 
   test.each(['%h', '${HOME}', '~root', 'a#b', 'a;b', 'a|b', 'a&b', '$(id)', 'a$b', 'a*'])(
-    'is no user when it is %j',
+    'is not a user when it is %j',
     (user) => {
       expect(unsafeUser(user)).toContain('contains a character');
     },
@@ -70,7 +70,7 @@ describe.each(unsafe)('%j', (text) => {
       { hide: () => undefined },
     );
 
-  test('is no user or jump host of a login, wherever it comes from', async () => {
+  test('is not a user or jump host of a login, wherever it comes from', async () => {
     await expect(find({ user: 'ops' })).resolves.toMatchObject({ address: { user: 'ops' } });
     const refused = { name: 'PluginError', kind: 'Invalid' };
     await expect(find({ user: text })).rejects.toMatchObject(refused);
@@ -92,7 +92,7 @@ describe.each(unsafe)('%j', (text) => {
       expect(() => loginFiles(address, '/play')).toThrow('automator ansible: ');
   });
 
-  test('is no word of a command for a controller or a host', async () => {
+  test('is not a word of a command for a controller or a host', async () => {
     const controller = { host: '192.0.2.1', user: 'admin', password: 'x' };
     expect(ipmiSchema.safeParse(controller).success).toBe(true);
     for (const wrong of [{ host: text }, { user: text }])

@@ -57,7 +57,7 @@ describe('a shape', () => {
     ['a list that is too long', list(flag, 1), [true, true], 'is a list of 2, and must be a list of 0 to 1'],
     ['free JSON that is too large', json(100), ['x'.repeat(60), 'x'.repeat(60)], 'is larger than 100 bytes'],
     ['free JSON that is nested too deep', json(10_000), nested(80), 'is nested more than 64 levels deep'],
-    ['free JSON that is no object', jsonObject(100), 5, 'is 5, and must be an object'],
+    ['free JSON that is not an object', jsonObject(100), 5, 'is 5, and must be an object'],
     ['too many free keys', record(flag, 1), { a: true, b: true }, 'an object of at most 1 entries'],
   ])('refuses %s, and never repeats a text', (_what, shape, value, problem) => {
     expect(shape(value, '')).toContain(problem);

@@ -260,7 +260,7 @@ describe('rules of a plugin', () => {
       },
       rules: ({ machines }: JsonObject) =>
         (machines as readonly JsonObject[]).flatMap(({ name, env }, index) => [
-          ...(typeof name === 'string' ? [] : [{ path: ['machines', index, 'name'], wrong: 'is no name' }]),
+          ...(typeof name === 'string' ? [] : [{ path: ['machines', index, 'name'], wrong: 'is not a name' }]),
           ...(typeof (env as JsonObject)['PASSWORD'] === 'string'
             ? []
             : [{ path: ['machines', index, 'env', 'PASSWORD'], wrong: 'is not text' }]),
@@ -268,7 +268,7 @@ describe('rules of a plugin', () => {
     };
     const values = { machines: [{ name: 7, env: { PASSWORD: { secret: 'env:PASSWORD' } } }] };
     expect(checkFields(nested, 'admin', values, ['fields']).problems.map(formatProblem)).toEqual([
-      expect.stringContaining('fields.machines[0].name: is no name'),
+      expect.stringContaining('fields.machines[0].name: is not a name'),
     ]);
   });
 

@@ -45,7 +45,7 @@ test.each<readonly [string, readonly Json[], string]>([
   ],
   ['a misspelt key', [{ name: 'a', adress: 'x' }], 'address'],
   ['a name that no machine has', [{ name: 'Blade_7' }], 'Lower-case letters, digits and hyphens'],
-  ['an entry that is no mapping', ['a'], 'mapping'],
+  ['an entry that is not a mapping', ['a'], 'mapping'],
 ])('%s is refused with its line and the remedy', (_what, entries, right) => {
   const reading = read({ name: 'first' }, ...entries);
   expect(reading).toMatchObject({ ok: false, problems: [{ place: { file: 'rack.yaml', line: 20 } }] });

@@ -277,9 +277,9 @@ describe('a codec server', () => {
     ['no JSON', { body: '{' }, 400],
     ['no object', { body: '[]' }, 400],
     ['payloads that are no list', { body: '{"payloads":{}}' }, 400],
-    ['a payload that is no object', { body: '{"payloads":[1]}' }, 400],
-    ['data that is no base64', { body: '{"payloads":[{"data":"?!"}]}' }, 400],
-    ['metadata that is no text', { body: '{"payloads":[{"metadata":{"a":1}}]}' }, 400],
+    ['a payload that is not an object', { body: '{"payloads":[1]}' }, 400],
+    ['data that is not base64', { body: '{"payloads":[{"data":"?!"}]}' }, 400],
+    ['metadata that is not text', { body: '{"payloads":[{"metadata":{"a":1}}]}' }, 400],
     ['a body over 8 MB', { body: Buffer.alloc(9e6, ' ').toString() }, 413],
   ])('refuses %s', async (_, options, status) => {
     const reply = await post(server.url, '/decode', options);

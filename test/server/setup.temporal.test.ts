@@ -77,7 +77,7 @@ test('an attribute of another type counts as missing, and the report says why', 
   expect(report.problem).toContain('HeddlePhase');
 });
 
-test('a refusal is no error: the report names the command for an administrator', async () => {
+test('a refusal is not an error: the report names the command for an administrator', async () => {
   const strict = createServer();
   strict.on('stream', (stream) => {
     stream.respond(

@@ -126,7 +126,7 @@ describe('with a noisy login', () => {
     ['a message of the day', 'Welcome!\r\nLast login: never\n'],
     ['noise without a line end', 'Welcome! '],
     ['much noise', 'x'.repeat(50_000)],
-  ])('%s is no part of the output', async (_name, noise) => {
+  ])('%s is not part of the output', async (_name, noise) => {
     const odd = await start();
     odd.faults.noise = noise;
     expect(await runOn(odd, pool, 'run', script)).toMatchObject({ exitCode: 3, stdout: 'input\n' });
@@ -237,7 +237,7 @@ describe('with a full disk', () => {
     expect(countLines(join(odd.home, 'count'))).toBe(0);
   });
 
-  test('a script that fills the disk is no success, even with exit code 0', async ({ skip }) => {
+  test('a script that fills the disk is not a success, even with exit code 0', async ({ skip }) => {
     const home = mountSmall('size=256k');
     if (home === undefined) return skip('no small file system can be mounted here: that takes root');
     const odd = await start({ home });

@@ -138,7 +138,7 @@ test('a port without a listener is Retryable', async () => {
 
 test.each([
   ['that says nothing', ''],
-  ['that is no SSH server', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+  ['that is not an SSH server', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
 ])('a server %s is Retryable within the deadline', async (_name, greeting) => {
   const server = createServer((socket) => {
     socket.on('error', () => {

@@ -86,7 +86,7 @@ test.each([[1], [2_000], [5_500], [8_000], [40_000]])(
   },
 );
 
-test('a missing exit status is no success: the run folder decides', async () => {
+test('a missing exit status is not a success: the run folder decides', async () => {
   node.faults.noExitStatus = true;
   expect(await runOn(node, pool, 'null', { text: 'exit 6' })).toMatchObject({ reason: 'exit', exitCode: 6 });
 });
@@ -182,7 +182,7 @@ test('a restart of a sandbox counts as a reboot, although its host was not resta
   expect(await run).toMatchObject({ reason: 'reboot', exitCode: undefined, stdout: 'before\n' });
 });
 
-test('a killed supervisor is no success, and the rest of its script is ended', async () => {
+test('a killed supervisor is not a success, and the rest of its script is ended', async () => {
   const run = runOn(node, pool, 'oom', { text: 'sleep 60 & echo $! > "$HOME/child"; sleep 60' });
   await until('the script runs', () => countLines(join(node.home, 'child')) === 1);
   process.kill(Number.parseInt(readFileSync(join(runFolder(node, 'oom'), 'pid'), 'utf8'), 10), 'SIGKILL');

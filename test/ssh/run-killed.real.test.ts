@@ -66,7 +66,7 @@ describe('what reports a run, killed at any point, is started again and the scri
   });
 });
 
-describe('the supervisor, killed at any point, is no success, and the script is not executed again', () => {
+describe('the supervisor, killed at any point, is not a success, and the script is not executed again', () => {
   test.each([
     ['sync', 1, 'before', 0],
     ['sync', 1, 'after', 0],

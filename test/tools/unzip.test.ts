@@ -44,5 +44,5 @@ test.each([
 
 test('names a missing file, and refuses a damaged archive', () => {
   expect(extract(archive, 'b')).toContain('the archive holds no b');
-  expect(extract(archive.subarray(0, 80), 'a/stored')).toContain('it is no zip archive');
+  expect(extract(archive.subarray(0, 80), 'a/stored')).toContain('it is not a zip archive');
 });

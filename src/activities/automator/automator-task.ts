@@ -123,7 +123,7 @@ async function callMethod(
     case 'REMOVE':
       return automator.remove(sshAuth, script, data);
     default:
-      throw new PluginError('Invalid', `${task.taskName} is no action of a service`);
+      throw new PluginError('Invalid', `${task.taskName} is not an action of a service`);
   }
 }
 

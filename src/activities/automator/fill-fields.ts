@@ -94,7 +94,7 @@ function refuseReferences(value: Json): Json {
   return value;
 }
 
-/** Fills what the user wrote. What stands in the place of a reference is no text of the user. */
+/** Fills what the user wrote. What stands in the place of a reference is not the user's text. */
 function fill(written: Json, resolved: Json, valueOf: (expression: Expression) => Json): Json {
   if (typeof written === 'string') return fillText(written, valueOf, (literal) => literal);
   if (Array.isArray(written) && Array.isArray(resolved))

@@ -316,7 +316,7 @@ function placementsOf(
       ...asked,
       ...patienceFor(parts, provider, group.confirmWithin),
       ...(labels === undefined ? {} : { labels }),
-      // Labels are no part of it: a changed label must not replace machines.
+      // Labels are not part of it: a changed label must not replace machines.
       digest: digest(asked),
     };
   });

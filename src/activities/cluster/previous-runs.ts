@@ -14,7 +14,7 @@ const endedByItself = 'COMPLETED';
 const goesOn = ['RUNNING', 'PAUSED', 'CONTINUED_AS_NEW'];
 
 /**
- * The activity FIND_PREVIOUS_RUNS: finds lives of a cluster of this name that were cut, and so may have left
+ * The activity FIND_PREVIOUS_RUNS: finds runs of a cluster of this name that were terminated or failed, and so may have left
  * machines.
  */
 export async function findPreviousRuns(

@@ -154,9 +154,9 @@ function judge(
 type Reached = Verdict | { readonly kind: 'silent'; readonly why: string };
 
 interface ReachOptions {
-  /** Where the provider shows it; where it was confirmed unless given. */
+  /** Where the provider shows it; default: where it was confirmed. */
   readonly address?: string;
-  /** For a new login; `sshMs` unless given, and then an open connection is an answer too. */
+  /** For a new login; default: `sshMs`, with which an open connection is an answer too. */
   readonly withinMs?: number;
 }
 

@@ -91,7 +91,7 @@ export const buildFile: MachineHandler = async (call) => {
 };
 
 export function builderOf({ parts }: MachineCall): BuilderParts {
-  if (parts.builder === undefined) throw new PluginError('Invalid', 'this worker is no builder');
+  if (parts.builder === undefined) throw new PluginError('Invalid', 'this worker is not a builder');
   return parts.builder;
 }
 

@@ -236,7 +236,7 @@ export function machineOf(
 
 /**
  * The value may come from a program.
- * @throws PluginError Invalid if it is no quota.
+ * @throws PluginError Invalid if it is not a quota.
  */
 function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuota | undefined {
   const areAmounts = (amounts: unknown): boolean =>
@@ -255,7 +255,7 @@ function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuo
 
 /**
  * The value may come from a program.
- * @throws PluginError Invalid if it is no offer.
+ * @throws PluginError Invalid if it is not an offer.
  */
 function checkOffers(plugin: string, offers: AccountOffers = {}): AccountOffers {
   const areNames = (names: unknown): boolean =>

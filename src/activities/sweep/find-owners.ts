@@ -55,7 +55,7 @@ export async function findOwners(
 type Owned = readonly [OwnMachine, Owner];
 
 /**
- * The tags of a machine are no proof that this database knows it: it may have been restored from a backup that
+ * The tags of a machine do not prove that this database knows it: it may have been restored from a backup that
  * is older than the machine. The uid of a run that the server has is one.
  */
 async function ownersOfNamed(

@@ -60,7 +60,7 @@ async function sign(
   const headers = signedHeaders(typeof value === 'string' ? value : '', { id, timestamp, body });
   if (headers !== undefined) return { webhook, headers, body };
   throw failed(
-    `${place} is no secret of a webhook: it begins with whsec_, and 24 to 64 bytes in Base64 follow, such as the output of: echo "whsec_$(openssl rand -base64 32)"`,
+    `${place} is not a valid webhook secret, which consists of whsec_ and 24 to 64 bytes in Base64, such as the output of: echo "whsec_$(openssl rand -base64 32)"`,
   );
 }
 

@@ -32,7 +32,7 @@ export function findSshd(): string | undefined {
 
 /**
  * A machine as mount, pid, uts and ipc namespaces over an overlay of the host's root. Linux and root only. It
- * shares kernel and network with the host and is no security boundary.
+ * shares kernel and network with the host and is not a security boundary.
  */
 export function sandboxKind(options: SandboxOptions): Kind {
   const build: Kind['build'] = (machine, folder) =>

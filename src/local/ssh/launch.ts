@@ -27,7 +27,7 @@ const loginShell = 'exec "$SHELL" -l';
 const script = '/usr/bin/script';
 
 // Reports its terminal on descriptor 3, so that the window's size can be set later. `script` turns the
-// echo off where its own input is no terminal; that is undone.
+// echo off where its own input is not a terminal; that is undone.
 const inTerminal = `tty >&3; exec 3>&-; stty rows "$HEDDLE_ROWS" cols "$HEDDLE_COLUMNS" echo
 text=$HEDDLE_COMMAND; unset HEDDLE_ROWS HEDDLE_COLUMNS HEDDLE_COMMAND; cd; eval "$text"`;
 

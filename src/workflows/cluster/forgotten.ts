@@ -4,7 +4,7 @@ import { isLeftOut } from '../../model/node/record.js';
 import type { Retried } from '../../model/plan/intent/intent.js';
 import { changeNode, changeNodes, hideNode, showNode, type NodesMemory } from './memory.js';
 
-/** What belongs to one operation, of each node: the next one drops it, and gives it back if it is rejected. */
+/** What of each node belongs to one operation: the next operation drops it, and restores it if it is rejected. */
 export function forgottenNodes(nodes: NodesState['nodes']): Forgotten['nodes'] {
   return Object.fromEntries(
     Object.entries(nodes).map(([id, { runs, failure, excluded, facts }]) => {
@@ -30,7 +30,7 @@ export function forgetOperation(memory: NodesMemory, retried: Retried | undefine
   });
 }
 
-export function giveBack(
+export function restoreNodes(
   memory: NodesMemory,
   forgotten: Forgotten['nodes'],
   noteHidden: (services: readonly string[]) => void = () => undefined,

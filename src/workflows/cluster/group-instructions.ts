@@ -8,8 +8,8 @@ import {
   withoutService,
 } from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
-import { forgetOperation, forgottenNodes, giveBack } from './forgotten.js';
 import { passOver } from './executor.js';
+import { forgetOperation, forgottenNodes, restoreNodes } from './forgotten.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
@@ -122,7 +122,7 @@ function restore(memory: GroupMemory): void {
   if (forgotten === undefined) return;
   const { nodes, operation, begun, requests } = forgotten;
   change(memory, { operation, begun, requests, forgotten: undefined });
-  giveBack(memory, nodes, (services) => {
+  restoreNodes(memory, nodes, (services) => {
     groupExecutor(memory).announced(services);
   });
 }

@@ -40,7 +40,7 @@ export function groupOf({ state }: Memory, specGroup: string, index: number): st
 export function groupOfNode(memory: Memory, id: string): string | undefined {
   const dash = id.lastIndexOf('-');
   const [specGroup, index] = [id.slice(0, dash), Number(id.slice(dash + 1))];
-  // `app-03` is no other name of `app-3`.
+  // `app-03` is not another name of `app-3`.
   return nodeId(specGroup, index) === id ? groupOf(memory, specGroup, index) : undefined;
 }
 

@@ -10,7 +10,7 @@ import { endOperation, queueOperation } from './accept.js';
 import { change, now } from '../entity.js';
 import { instructAll } from './groups.js';
 import { isPublished, noteOutcome } from './events.js';
-import { forgetOperation, forgottenNodes, giveBack } from './forgotten.js';
+import { forgetOperation, forgottenNodes, restoreNodes } from './forgotten.js';
 import { changeNodes, changeOperation, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
 import { undeletedText } from './settle.js';
@@ -108,7 +108,7 @@ function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
  */
 function restore(memory: Memory, { operation, nodes, target, planned, stopped, retry }: ClusterState): void {
   change(memory, { stopped });
-  giveBack(memory, forgottenNodes(nodes));
+  restoreNodes(memory, forgottenNodes(nodes));
   instructAll(memory, { do: 'restore' });
   if (operation?.state !== 'held') return;
   const history = memory.state.history.filter(({ id }) => id !== operation.id);

@@ -73,7 +73,7 @@ async function endUnplanned(memory: Memory): Promise<OperationEnd | undefined> {
   return isHeldByFailures(memory) ? settleOrReplaceLost(memory) : undefined;
 }
 
-/** Looks, plans, and takes the plan over into the state. Gives an end when there is nothing to carry out. */
+/** Probes, plans, and applies the plan to the state. Returns an end if there is nothing to carry out. */
 async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
   try {
     await probeAllNodes(memory);
@@ -102,7 +102,7 @@ function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): Oper
   if (webhooks !== undefined) change(memory, { webhooks });
   changeOperation(memory, { reason: cutText(message, longestReason) });
   const { planned, operation } = memory.state;
-  // A person decides if something is partly done: what was planned before, or what a rollback was to undo; or if nobody waits for it.
+  // A user decides if something is partly done, such as what a rollback was to undo, or if no user waits for the operation.
   const isLeft = planned === true || operation?.cause === 'failure' || operation?.cause === 'output';
   return invalid && !isLeft ? 'rejected' : 'held';
 }
@@ -135,7 +135,7 @@ function findMachines(
   return lost.length > 0 && plan.spec !== undefined ? adoptOfLostGroups(memory, plan, lost) : undefined;
 }
 
-/** Nothing was made yet by this life of the cluster: there may have been an earlier one. */
+/** The cluster has made nothing yet, but a previous run may have. */
 function isFirst({ state }: Memory, plan: ServedPlan): boolean {
   return plan.spec !== undefined && state.counters.nodenum === 0;
 }

@@ -130,7 +130,7 @@ async function deleteEmpty(memory: MachineMemory, image: ImageRef, token: string
   }
 }
 
-/** An image may be captured because its user changed it, so a difference is no obstacle. */
+/** An image may be captured because its user changed it, so a difference does not prevent it. */
 function settleCaptured(memory: MachineMemory, outcome: MachineTaskOutcome): void {
   settleAccess(memory, outcome);
   change(memory, { access: undefined });

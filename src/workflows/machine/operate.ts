@@ -7,7 +7,7 @@ import { change } from '../entity.js';
 
 const beingCancelled = 'it is being cancelled';
 
-/** Carries out an operation to its end; rethrows errors that are no result of it. */
+/** Carries out an operation to its end; rethrows errors that are not its result. */
 export async function operate(
   memory: MachineMemory,
   operation: MachineOperation,

@@ -241,7 +241,7 @@ async function boot(
   return {};
 }
 
-/** A requested state is no drift. */
+/** A requested state is not drift. */
 function keepPower(memory: MachineMemory, verb: 'on' | 'off' | 'reset'): void {
   change(memory, { keepsOff: verb === 'off' ? true : undefined });
 }

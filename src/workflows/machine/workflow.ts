@@ -204,7 +204,7 @@ function detailsOf({ name, state, why, registration, image, operation, history }
 const patienceMs = 20_000;
 
 /**
- * Asks the machine's provider for an image. This changes nothing, so it is no operation and waits for none.
+ * Asks the machine's provider for an image. This changes nothing, so it is not an operation and waits for none.
  */
 async function askImage(memory: MachineMemory, image: ImageRef): Promise<Knowledge> {
   if (!can(memory, 'IMAGE_EXISTS')) return { is: 'unknown', why: 'its provider cannot tell' };

@@ -86,7 +86,7 @@ test.each([
   expect(proof).toEqual({});
 });
 
-test('a block that cannot be read afterwards is no erased block', () => {
+test('a block that cannot be read afterwards is not an erased block', () => {
   const { status, stderr, proof } = erase(disk, 'command', 'truncate', '-s', `${4 * mebibyte}`, disk);
   expect(status).toBe(1);
   expect(stderr).toMatch(/4 of 8 blocks of .* could not be read/);

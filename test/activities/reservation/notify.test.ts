@@ -79,7 +79,7 @@ describe('receivers of notifications about reservations', () => {
       () => ({ command: ['/bin/sh', '-c', 'echo no mail today >&2; exit 3'] }),
       /ended with 3: no mail today/,
     ],
-    ['is no program', () => ({ command: ['/no/such/program'] }), /ENOENT/],
+    ['is not a program', () => ({ command: ['/no/such/program'] }), /ENOENT/],
     ['does not read what it is told', () => ({ command: ['/bin/false'] }), /ended with 1/],
   ])('that %s is tried again, and said', async (_what, settings, expected) => {
     await expect(notify({ notify: settings(), log }, notifications)).rejects.toMatchObject({

@@ -60,7 +60,7 @@ describe('an image in a folder', () => {
       ['a cut raw image', { 'web@1.raw': content.subarray(0, 1_000) }, /not a multiple of the sector size/],
       ['a cut packed image', { 'web@1.raw.gz': gzipSync(content).subarray(0, 40_000) }, /cannot be unpacked/],
       ['another checksum', { 'web@1.raw': content, 'web@1.raw.sha256': '0'.repeat(64) }, /SHA-256/],
-      ['a file that is no qcow2', { 'web@1.qcow2': content }, /not an image of format qcow2/],
+      ['a file that is not a qcow2', { 'web@1.qcow2': content }, /not an image of format qcow2/],
       ['a qcow2 image named .img', { 'web@1.img': qcow2({}) }, /web@1.img is a qcow2 image/],
       ['a packed image named .raw', { 'web@1.raw': sectors(gzipSync(content)) }, /packed by gzip/],
       [

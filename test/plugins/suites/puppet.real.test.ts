@@ -19,7 +19,7 @@ else
       patienceMs: 90_000,
       without: {
         data: 'a manifest has no standard input: data reaches it as the fact heddle_data, which its own test looks at',
-        garbage: 'Puppet itself refuses output that is no text',
+        garbage: 'Puppet itself refuses output that is not text',
       },
     },
   );

@@ -156,7 +156,7 @@ describe('services', () => {
       [expect.stringContaining('circular dependencies: s -> s')],
     ],
     [
-      'install one way and runtime the other is no circle',
+      'install one way and runtime the other is not a circle',
       {
         services: { s: { install: { requires: ['t'] } }, t: { runtime: { requires: ['s'] } } },
         nodes: { app: group(['s', 't']) },

@@ -126,7 +126,7 @@ within() {
   done
   return 1
 }
-# Processes of numbers. One that has ended and waits for its parent is no more.
+# Processes of numbers. One that has ended and waits for its parent no longer runs.
 processes_of() {
   for status in /proc/[0-9]*/status; do
     state= numbers=

@@ -48,7 +48,7 @@ while [ $tries -lt 20 ]; do
   left=0
   for status in /proc/[0-9]*/status; do
     owner=$(sed -n 's/^Uid:[[:space:]]*\\([0-9]*\\).*/\\1/p' "$status" 2>/dev/null) || owner=
-    # A process that has ended and waits for its parent is no more.
+    # A process that has ended and waits for its parent no longer runs.
     if [ "$owner" = "$uid" ] && ! grep -q '^State:[[:space:]]*[ZX]' "$status" 2>/dev/null; then left=1; pid=\${status#/proc/}; kill -KILL "\${pid%/status}" 2>/dev/null || :; fi
   done
   [ $left = 1 ] || break

@@ -181,7 +181,7 @@ export class Ec2 {
     return made === undefined ? undefined : part(made.ImageId, what, 'image');
   }
 
-  /** An absent image is no failure. */
+  /** An absent image is not a failure. */
   async deregisterImage(id: string): Promise<void> {
     await unlessAbsent(() =>
       this.#send(`DeregisterImage of ${id}`, (sdk, client, options) =>
@@ -190,7 +190,7 @@ export class Ec2 {
     );
   }
 
-  /** False if an image is made of it. An absent snapshot is no failure. */
+  /** False if an image is made of it. An absent snapshot is not a failure. */
   async deleteSnapshot(id: string): Promise<boolean> {
     let isInUse = true;
     await unlessCode(['InvalidSnapshot.InUse'], async () => {

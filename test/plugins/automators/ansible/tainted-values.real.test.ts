@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)('a value that no author wrote', () => {
   });
 
   // Promise: plays-evaluate-no-values
-  test.each(Object.keys(origins) as readonly Origin[])('from %s is no template in a play', async (origin) => {
+  test.each(Object.keys(origins) as readonly Origin[])('from %s is not a template in a play', async (origin) => {
     const data = expression(origins[origin](7));
     const { fields, literal } = await filled({ vars: { mine: written(origin) }, data });
     const { vars } = fields as { vars: JsonObject };
@@ -135,7 +135,7 @@ describe.skipIf(missing !== undefined)('a value that no author wrote', () => {
     expect(player.printed.join('')).toContain('touch');
   });
 
-  test('from a mapping is no template in a key either', async () => {
+  test('from a mapping is not a template in a key either', async () => {
     const { fields, literal } = await filled({ vars: { mine: expression('node.map') } });
     await play((fields as { vars: JsonObject }).vars, literal);
     expect(existsSync(witness)).toBe(false);

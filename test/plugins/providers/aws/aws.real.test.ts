@@ -142,7 +142,7 @@ describe.skipIf(missing !== undefined)(
         machines.push({ ...request, providerid: (result as { readonly providerid: string }).providerid });
       }
       expect(await provider().quota({ flavors })).toMatchObject({ used: { 'standard-vcpus': used + 2 } });
-      // What it may not read is no limit.
+      // What it may not read is not a limit.
       ec2.faults.forbidden = ['GetServiceQuota'];
       expect(await provider().quota({ flavors: ['t3.micro'] })).toMatchObject({
         limits: {},

@@ -57,7 +57,7 @@ describe.skipIf(noEmulators !== undefined)(
     const power = async (name: string, verb: 'on' | 'off' | 'reset' | 'status') =>
       (await ground.operate(name, { kind: 'power', verb })).operation;
 
-    it('a machine is registered with its hardware; a controller without an inventory is no obstacle', async () => {
+    it('a machine is registered with its hardware; a controller without an inventory is not an obstacle', async () => {
       const { hardware } = await stack.client.machines.show('plain');
       expect(hardware).toMatchObject({ manufacturer: 'Contoso', model: 'Blade 9000', serial: 'SN-plain' });
       const { machine, operation } = await ground.operate('bare', { kind: 'retry' });

@@ -260,7 +260,7 @@ describe('a machine', () => {
     expect([cloud.servers.size, cloud.floating.size]).toEqual([0, 0]);
   });
 
-  test('counts towards the quota of its project, in which -1 is no limit', async () => {
+  test('counts towards the quota of its project, in which -1 is not a limit', async () => {
     const before = await provider().quota({ flavors: [flavor, 'no-such-flavor'] });
     expect(before).toMatchObject({
       limits: { nodes: 100, memory: 51_200 },

@@ -142,7 +142,7 @@ function snapshotOf(image: URLSearchParams): string {
 function refuseBlock({ isComplete }: StartedSnapshot, { headers, body }: EbsRequest): string | undefined {
   if (isComplete) return 'The snapshot is not in the pending state';
   if (body.length !== blockBytes || headers['x-amz-data-length'] !== String(blockBytes))
-    return 'The data is no block';
+    return 'The data is not a block';
   if (headers['x-amz-content-sha256'] !== 'UNSIGNED-PAYLOAD') return 'The signature covers the data';
   return headers['x-amz-checksum'] === sha256(body) ? undefined : 'The checksum does not match';
 }

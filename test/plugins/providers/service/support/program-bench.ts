@@ -74,7 +74,7 @@ export function openProgramBench(admin: JsonObject): ProgramBench {
   };
   const input = (name: string, { token = `token of ${name}` }: CallOptions = {}): ImageInput => {
     const image = parseImageRef(name);
-    if (image === undefined) throw new Error(`${name} is no image`);
+    if (image === undefined) throw new Error(`${name} is not an image`);
     return {
       ...machine,
       image,
