@@ -61,6 +61,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
     may: /^model\/|^plugins\/(contract|errors|field-faults|known-hosts|provider-base\/[^/]+)\.js$|^node:|^zod$/,
   },
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
+  { files: /^plugins\/index\.ts$/, may: /^plugins\/(contract|provider-base\/[^/]+)\.js$/ },
   {
     files: /^plugins\/(program\/)?[^/]+$/,
     may: /^(model|schema)\/|^plugins\/((program\/)?[^/]+|inventory\/read-inventory\.js)$|^node:|^(zod|p-limit)$/,

@@ -260,7 +260,9 @@ describe('rules of a plugin', () => {
       },
       rules: ({ machines }: JsonObject) =>
         (machines as readonly JsonObject[]).flatMap(({ name, env }, index) => [
-          ...(typeof name === 'string' ? [] : [{ path: ['machines', index, 'name'], wrong: 'is not a name' }]),
+          ...(typeof name === 'string'
+            ? []
+            : [{ path: ['machines', index, 'name'], wrong: 'is not a name' }]),
           ...(typeof (env as JsonObject)['PASSWORD'] === 'string'
             ? []
             : [{ path: ['machines', index, 'env', 'PASSWORD'], wrong: 'is not text' }]),

@@ -18,6 +18,7 @@ import {
   type WantedSizes,
   type ProviderAbilities,
 } from '../../contract.js';
+import { notReady, requireRunning } from '../../provider-base/confirm.js';
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { Ec2 } from './api.js';
@@ -57,21 +58,15 @@ export class AwsProvider extends Provider<AwsFields> implements Partial<Provider
       const instance =
         providerid === undefined ? (await withKey(ec2, key))[0] : await ec2.describeOne(providerid);
       if (instance === undefined)
-        throw new PluginError('NotReady', `instance ${providerid ?? `of key ${key}`} is not visible at EC2`, {
-          retryAfterMs: bootingMs,
-        });
+        throw notReady(`instance ${providerid ?? `of key ${key}`} is not visible yet`, bootingMs);
       const machine = machineOf(instance, fields);
       const { state, providerid: id } = machine;
       if (hasEnded(machine)) throw deleted('MachineFailed', key, instance);
       requireKey({ providerid: id, key: machine.key }, key);
-      if (state === 'stopped')
-        throw new PluginError('NotReady', `instance ${id} is switched off: ${reasonOf(instance)}`, {
-          retryAfterMs: endingMs,
-        });
-      if (state !== 'running')
-        throw new PluginError('NotReady', `instance ${id} is ${instance.State?.Name ?? 'starting'}`, {
-          retryAfterMs: bootingMs,
-        });
+      requireRunning(
+        { what: `instance ${id}`, state, shown: instance.State?.Name, why: reasonOf(instance) },
+        state === 'stopped' ? endingMs : bootingMs,
+      );
       const address = addressOf(instance, fields);
       if (address === undefined) {
         throw new PluginError(

@@ -19,6 +19,7 @@ import {
   type WantedSizes,
   type ProviderAbilities,
 } from '../../contract.js';
+import { notReady, requireRunning } from '../../provider-base/confirm.js';
 import { sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import { isHostKey } from '../../known-hosts.js';
@@ -52,27 +53,25 @@ export class DockerProvider extends Provider<DockerFields> implements Partial<Pr
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
     const fields = this.fields;
     const details = await inspect(this.#api(fields), providerid ?? containerName(key));
-    if (details === undefined) throw notReady(`container ${providerid ?? `of key ${key}`} does not exist`);
+    if (details === undefined)
+      throw notReady(`container ${providerid ?? `of key ${key}`} does not exist`, retryMs);
     requireOwn(details, key);
     const {
       Id: id,
       State: { Status, ExitCode },
     } = details;
     const { state } = machineOf(details, fields);
-    if (state === 'failed' || state === 'deleting' || state === 'gone')
-      throw new PluginError('MachineFailed', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
+    const what = `container ${id.slice(0, 12)}`;
     if (state === 'stopped' && ExitCode !== 0 && ExitCode < 128) {
       throw new PluginError(
         'MachineFailed',
-        `container ${id.slice(0, 12)} exited with code ${ExitCode}. Does its image have an SSH server? See its log: docker logs ${id.slice(0, 12)}`,
+        `${what} exited with code ${ExitCode}. Does its image have an SSH server? See its log: docker logs ${id.slice(0, 12)}`,
       );
     }
-    if (state !== 'running') throw notReady(`container ${id.slice(0, 12)} is ${Status}`);
+    requireRunning({ what, state, shown: Status }, retryMs);
     const place = placeOf(details, fields);
     if (place === undefined)
-      throw notReady(
-        `container ${id.slice(0, 12)} has no ${fields.reachBy === 'port' ? 'port' : 'address'} yet`,
-      );
+      throw notReady(`${what} has no ${fields.reachBy === 'port' ? 'port' : 'address'} yet`, retryMs);
     const hostKeys = await this.#hostKeys(id, fields);
     return {
       result: {
@@ -96,7 +95,7 @@ export class DockerProvider extends Provider<DockerFields> implements Partial<Pr
       also: [404, 409],
     });
     // 409: it is being removed already.
-    if (status === 409) throw notReady(`container ${id.slice(0, 12)} is being removed`);
+    if (status === 409) throw notReady(`container ${id.slice(0, 12)} is being removed`, retryMs);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
@@ -205,13 +204,14 @@ export class DockerProvider extends Provider<DockerFields> implements Partial<Pr
     );
     // Ours makes them before its server starts, and this one last.
     if (fields.command === undefined && files[0]?.status === 404)
-      throw notReady(`container ${id.slice(0, 12)} has not made its host keys yet`);
+      throw notReady(`container ${id.slice(0, 12)} has not made its host keys yet`, retryMs);
     const keys = files
       .flatMap(({ status, body }) =>
         status === 404 ? [] : [readSingleFile(body)?.split(/\s+/).slice(0, 2).join(' ') ?? ''],
       )
       .filter(isHostKey);
-    if (keys.length === 0) throw notReady(`container ${id.slice(0, 12)} has no host key in /etc/ssh yet`);
+    if (keys.length === 0)
+      throw notReady(`container ${id.slice(0, 12)} has no host key in /etc/ssh yet`, retryMs);
     return keys;
   }
 
@@ -250,10 +250,6 @@ function inspect(api: DockerApi, id: string): Promise<Details | undefined> {
 /** An id or a name finds any container of the daemon; the label says whether it is the node's. */
 function requireOwn({ Id, Config: { Labels } }: Details, key: string): void {
   requireKey({ providerid: Id.slice(0, 12), key: Labels[tagNames.key] }, key);
-}
-
-function notReady(message: string): PluginError {
-  return new PluginError('NotReady', message, { retryAfterMs: retryMs });
 }
 
 /** The output of a container without a terminal comes in frames: stream, three zeros, length, content. */

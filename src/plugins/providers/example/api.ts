@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
-import { retryAfter, sendRequest } from '../../provider-base/http.js';
+import { JsonApi } from '../../provider-base/json-api.js';
 
-const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+const errorSchema = z.object({ error: z.object({ code: z.string() }) });
 
 export interface ApiOptions {
   readonly endpoint: string;
@@ -13,10 +13,13 @@ export interface ApiOptions {
 
 /** The machine service's HTTP API, with its errors as kinds of PluginError. */
 export class ExampleApi {
-  readonly #options: ApiOptions;
+  readonly #endpoint: string;
+  readonly #api: JsonApi;
 
-  constructor(options: ApiOptions) {
-    this.#options = options;
+  constructor({ endpoint, apiKey, signal, calls }: ApiOptions) {
+    this.#endpoint = endpoint;
+    const headers = { authorization: `Bearer ${apiKey}` };
+    this.#api = new JsonApi({ server: endpoint, headers, signal, calls, kindOf });
   }
 
   /** Returns undefined for 404 and 410. @throws PluginError, also when the answer does not fit the schema. */
@@ -26,41 +29,27 @@ export class ExampleApi {
     path: string,
     body?: object,
   ): Promise<z.infer<Schema> | undefined> {
-    const { endpoint, apiKey, signal, calls } = this.#options;
-    const name = `${method} ${path.replace(/\?.*/, '')}`;
-    const answer = await sendRequest(
-      { method, server: endpoint, path, body, headers: { authorization: `Bearer ${apiKey}` } },
-      // The call may have arrived; every call may be repeated.
-      {
-        signal,
-        calls,
-        noAnswer: () => `${name} got no answer from ${endpoint}. Is the machine service running?`,
-      },
-    );
-    const { status, json } = answer;
-    if (status === 404 || status === 410) return undefined;
-    if (status >= 300) {
-      const { code = '', message = 'no reason given' } = errorSchema.safeParse(json).data?.error ?? {};
-      throw new PluginError(
-        kindOf(status, code),
-        `${name} was refused (${status} ${code}): ${message}`,
-        retryAfter(answer),
-      );
-    }
-    const parsed = schema.safeParse(json);
+    const answer = await this.#api.call(method, path, body);
+    if (answer.status >= 300) return undefined;
+    const parsed = schema.safeParse(answer.body);
     if (parsed.success) return parsed.data;
     throw new PluginError(
       'Invalid',
-      `${name} returned a response that this plugin does not understand: ${z.prettifyError(parsed.error)}. Is ${endpoint} a machine service?`,
+      `${method} ${path} returned a response that this plugin does not understand: ${z.prettifyError(parsed.error)}. Is ${this.#endpoint} a machine service?`,
     );
   }
 }
 
-function kindOf(status: number, code: string): FailureKind {
-  if (code === 'InsufficientCapacity') return 'Capacity';
-  if (code === 'QuotaExceeded') return 'Quota';
-  if (status === 401 || status === 403) return 'Auth';
-  // The resource is attached to a machine that is being deleted.
-  if (code === 'Conflict') return 'NotReady';
-  return status === 429 || status >= 500 ? 'Retryable' : 'Invalid';
+function kindOf(_status: number, body: unknown): FailureKind | undefined {
+  switch (errorSchema.safeParse(body).data?.error.code) {
+    case 'InsufficientCapacity':
+      return 'Capacity';
+    case 'QuotaExceeded':
+      return 'Quota';
+    // The resource is attached to a machine that is being deleted.
+    case 'Conflict':
+      return 'NotReady';
+    default:
+      return undefined;
+  }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import {
-  PluginError,
   Provider,
   takeSteps,
   undoSteps,
@@ -10,6 +9,7 @@ import {
   type TaskResult,
   type ProviderAbilities,
 } from '../../contract.js';
+import { notReady, requireRunning } from '../../provider-base/confirm.js';
 import { halfMade } from '../../provider-base/half-made.js';
 import type { ExampleFields } from './field-types.js';
 import { ExampleApi } from './api.js';
@@ -43,13 +43,10 @@ export class ExampleProvider extends Provider<ExampleFields> implements Partial<
 
   override async confirm({ providerid = '-', key }: MachineInput): Promise<TaskResult> {
     const machine = await this.#api().call(detailsSchema, 'GET', machinePath(providerid, key));
-    if (machine === undefined)
-      throw new PluginError('NotReady', `machine ${providerid} is not seen`, { retryAfterMs: retryMs });
-    const { state, address, port, user, password, hostKey } = machine;
-    if (state === 'failed' || state === 'deleting')
-      throw new PluginError('MachineFailed', `machine ${providerid} is ${state}; replace the node`);
-    if (state !== 'running')
-      throw new PluginError('NotReady', `machine ${providerid} is ${state}`, { retryAfterMs: retryMs });
+    if (machine === undefined) throw notReady(`machine ${providerid} is not visible yet`, retryMs);
+    const { address, port, user, password, hostKey } = machine;
+    const { state } = machineOf(machine);
+    requireRunning({ what: `machine ${providerid}`, state, shown: machine.state }, retryMs);
     return {
       result: {
         ipaddress: address,

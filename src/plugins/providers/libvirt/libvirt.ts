@@ -22,6 +22,7 @@ import {
   type WantedSizes,
   type ProviderAbilities,
 } from '../../contract.js';
+import { notReady, requireRunning } from '../../provider-base/confirm.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
 import type { PowerDriver } from '../../bare-metal/index.js';
@@ -100,13 +101,9 @@ export class LibvirtProvider extends Provider<LibvirtFields> implements Partial<
   override async confirm({ key }: MachineInput): Promise<TaskResult> {
     const { fields, virsh } = this.#open();
     const domain = await domainOf(virsh, key);
-    if (domain === undefined) throw notReady(`the domain of key ${key} does not exist`);
-    if (domain.state === 'failed')
-      throw new PluginError(
-        'MachineFailed',
-        `domain ${domain.uuid} is ${domain.stateText}. Replace the node.`,
-      );
-    if (domain.state !== 'running') throw notReady(`domain ${domain.uuid} is ${domain.stateText}`);
+    if (domain === undefined) throw notReady(`the domain of key ${key} does not exist`, retryMs);
+    const { uuid, state, stateText } = domain;
+    requireRunning({ what: `domain ${uuid}`, state, shown: stateText }, retryMs);
     const address = await this.#addressOf(virsh, domain, fields);
     return {
       result: {
@@ -121,7 +118,8 @@ export class LibvirtProvider extends Provider<LibvirtFields> implements Partial<
   override async delete({ key }: MachineInput): Promise<void> {
     const { fields, virsh, volumes } = this.#open();
     await remove(virsh, volumes, fields, identify(key));
-    if ((await domainOf(virsh, key)) !== undefined) throw notReady(`the domain of key ${key} still exists`);
+    if ((await domainOf(virsh, key)) !== undefined)
+      throw notReady(`the domain of key ${key} still exists`, retryMs);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
@@ -250,7 +248,7 @@ export class LibvirtProvider extends Provider<LibvirtFields> implements Partial<
       also: /guest agent|QEMU guest agent is not connected|Failed to query/i,
     });
     const address = readAddresses(stdout, macs);
-    if (address === undefined) throw notReady(`domain ${uuid} has no address yet by ${addressFrom}`);
+    if (address === undefined) throw notReady(`domain ${uuid} has no address yet by ${addressFrom}`, retryMs);
     return address;
   }
 
@@ -326,8 +324,4 @@ async function remove(
     ],
     { also: noDomain },
   );
-}
-
-function notReady(message: string): PluginError {
-  return new PluginError('NotReady', message, { retryAfterMs: retryMs });
 }

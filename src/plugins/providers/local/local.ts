@@ -19,6 +19,7 @@ import {
   type WantedSizes,
   type ProviderAbilities,
 } from '../../contract.js';
+import { notReady, requireRunning } from '../../provider-base/confirm.js';
 import type { LocalFields } from './field-types.js';
 import {
   createdSchema,
@@ -62,25 +63,16 @@ export class LocalProvider extends Provider<LocalFields> implements Partial<Prov
   override async confirm(input: MachineInput): Promise<TaskResult> {
     const id = input.providerid ?? (await this.#idOf(input.key));
     const answer = await this.#api().call(detailsSchema, { method: 'GET', path: machinePath(id, input.key) });
-    if (!answer.found && answer.gone)
-      throw new PluginError(
-        'MachineFailed',
-        `Machine ${id} was deleted at the machine service. Replace the node.`,
-      );
-    if (!answer.found) throw notReady(`Machine ${id} is not visible at the machine service yet.`);
+    const what = `machine ${id}`;
+    if (!answer.found) {
+      if (answer.gone) requireRunning({ what, state: 'gone' }, retryMs);
+      throw notReady(`${what} is not visible yet`, retryMs);
+    }
     const machine = answer.body;
-    if (machine.state === 'failed')
-      throw new PluginError(
-        'MachineFailed',
-        `Machine ${id} failed: ${machine.reason ?? 'no reason given'}. Replace the node.`,
-      );
-    if (machine.state === 'deleting')
-      throw new PluginError(
-        'MachineFailed',
-        `Machine ${id} is being deleted at the machine service. Replace the node.`,
-      );
-    if (machine.state === 'stopped') throw notReady(`Machine ${id} is switched off at the machine service.`);
-    if (machine.state !== 'running') throw notReady(`Machine ${id} is ${machine.state}.`);
+    requireRunning(
+      { what, state: machineOf(machine).state, shown: machine.state, why: machine.reason },
+      retryMs,
+    );
     return {
       result: {
         providerid: machine.id,
@@ -109,7 +101,8 @@ export class LocalProvider extends Provider<LocalFields> implements Partial<Prov
     const answers = await Promise.all(
       ids.map((id) => this.#api().call(z.unknown(), { method: 'DELETE', path: machinePath(id, input.key) })),
     );
-    if (answers.some((answer) => answer.found)) throw notReady(`Machine ${ids.join(', ')} is being deleted.`);
+    if (answers.some((answer) => answer.found))
+      throw notReady(`Machine ${ids.join(', ')} is being deleted.`, retryMs);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
@@ -216,7 +209,7 @@ export class LocalProvider extends Provider<LocalFields> implements Partial<Prov
   async #idOf(key: string): Promise<string> {
     const [machine] = await this.#withKey(key);
     if (machine === undefined)
-      throw notReady(`No machine of key ${key} is visible at the machine service yet.`);
+      throw notReady(`No machine of key ${key} is visible at the machine service yet.`, retryMs);
     return machine.id;
   }
 
@@ -228,10 +221,6 @@ export class LocalProvider extends Provider<LocalFields> implements Partial<Prov
 
 function amountsOf({ machines, cores, memoryMb }: Limits): AccountQuota['limits'] {
   return { nodes: machines, cores, memory: memoryMb };
-}
-
-function notReady(message: string): PluginError {
-  return new PluginError('NotReady', message, { retryAfterMs: retryMs });
 }
 
 function machineOf(machine: MachineSummary): Machine {

@@ -4,7 +4,6 @@ import { tagNames } from '../../../model/names.js';
 import { makeHostKey } from '../../cloud-init/host-key.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
 import {
-  PluginError,
   Provider,
   requireKey,
   takeSteps,
@@ -23,6 +22,7 @@ import {
   type WantedSizes,
   type ProviderAbilities,
 } from '../../contract.js';
+import { notReady, requireRunning } from '../../provider-base/confirm.js';
 import { halfMade } from '../../provider-base/half-made.js';
 import { hasTags, sshAuthOf } from '../../provider-base/machines.js';
 import { refusalOf } from '../../provider-base/offers.js';
@@ -85,22 +85,19 @@ export class OpenStackProvider extends Provider<OpenStackFields> implements Part
       providerid === undefined
         ? (await serversOf(session, { [tagNames.key]: key }))[0]
         : await serverOf(session, providerid);
-    if (server === undefined) throw notReady(`server ${providerid ?? `of key ${key}`} is not seen`);
+    if (server === undefined)
+      throw notReady(`server ${providerid ?? `of key ${key}`} is not visible yet`, retryMs);
     const { id, status, fault, metadata } = server;
     requireKey({ providerid: id, key: metadata[tagNames.key] }, key);
-    const { state } = machineOf(server, fields);
-    if (state === 'failed')
-      throw new PluginError(
-        'MachineFailed',
-        `server ${id} failed: ${fault?.message ?? 'no reason given'}. Replace the node.`,
-      );
-    if (state === 'gone' || server['OS-EXT-STS:task_state'] === 'deleting')
-      throw new PluginError('MachineFailed', `server ${id} is being deleted. Replace the node.`);
-    if (state !== 'running') throw notReady(`server ${id} is ${status}`);
+    const what = `server ${id}`;
+    const state =
+      server['OS-EXT-STS:task_state'] === 'deleting' ? 'deleting' : machineOf(server, fields).state;
+    requireRunning({ what, state, shown: status, why: fault?.message }, retryMs);
     const address = addressOf(server, fields) ?? (await firstNetworkAddress(session, id, fields));
     if (address === undefined)
       throw notReady(
         `server ${id} has no ${fields.floatingNetwork === undefined ? 'address' : 'floating address'} yet`,
+        retryMs,
       );
     const hostKey = metadata[hostKeyName];
     return {
@@ -293,8 +290,4 @@ async function firstNetworkAddress(
     path: `/servers/${encodeURIComponent(id)}/os-interface`,
   });
   return interfaceAttachments.find(({ net_id: one }) => one === network)?.fixed_ips[0]?.ip_address;
-}
-
-function notReady(message: string): PluginError {
-  return new PluginError('NotReady', message, { retryAfterMs: retryMs });
 }

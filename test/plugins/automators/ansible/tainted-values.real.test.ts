@@ -126,14 +126,17 @@ describe.skipIf(missing !== undefined)('a value that no author wrote', () => {
   });
 
   // Promise: plays-evaluate-no-values
-  test.each(Object.keys(origins) as readonly Origin[])('from %s is not a template in a play', async (origin) => {
-    const data = expression(origins[origin](7));
-    const { fields, literal } = await filled({ vars: { mine: written(origin) }, data });
-    const { vars } = fields as { vars: JsonObject };
-    await play(vars, literal, fields['data'] as string);
-    expect(existsSync(witness)).toBe(false);
-    expect(player.printed.join('')).toContain('touch');
-  });
+  test.each(Object.keys(origins) as readonly Origin[])(
+    'from %s is not a template in a play',
+    async (origin) => {
+      const data = expression(origins[origin](7));
+      const { fields, literal } = await filled({ vars: { mine: written(origin) }, data });
+      const { vars } = fields as { vars: JsonObject };
+      await play(vars, literal, fields['data'] as string);
+      expect(existsSync(witness)).toBe(false);
+      expect(player.printed.join('')).toContain('touch');
+    },
+  );
 
   test('from a mapping is not a template in a key either', async () => {
     const { fields, literal } = await filled({ vars: { mine: expression('node.map') } });

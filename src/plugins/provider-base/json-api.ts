@@ -1,0 +1,101 @@
+import { PluginError, type FailureKind, type JsonObject } from '../contract.js';
+import { isJsonObject } from '../../model/json.js';
+import { retryAfter, sendRequest, type HttpContext } from './http.js';
+
+export interface JsonApiOptions extends Pick<HttpContext, 'signal' | 'calls'> {
+  /** Its address in heddle.yaml. Links of its responses to other servers are refused. */
+  readonly server: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Timeout of one call, in ms. Default: the deadline of the task. */
+  readonly timeoutMs?: number;
+  /** What a refusal means if its status does not say it; undefined: what the status says. */
+  readonly kindOf?: (status: number, body: JsonObject) => FailureKind | undefined;
+}
+
+export interface JsonResponse {
+  /** Below 300, 404 or 410. */
+  readonly status: number;
+  /** Empty if a 404 or 410 has none. */
+  readonly body: JsonObject;
+}
+
+/** Calls of a REST API whose bodies are JSON objects, within the account's rate limit. Every call may be repeated. */
+export class JsonApi {
+  readonly #options: JsonApiOptions;
+
+  constructor(options: JsonApiOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One call. Absence (404, 410) is a response like success.
+   * @throws PluginError of the kind that the engine knows for any other status, with the `retry-after` of the server;
+   * Retryable if no response arrives.
+   */
+  async call(method: string, path: string, body?: object): Promise<JsonResponse> {
+    const { server, headers, timeoutMs, signal, calls, kindOf } = this.#options;
+    const name = `${method} ${path.replace(/\?.*/, '')}`;
+    const noAnswer = (why: string): string => `${name} got no response from ${server} (${why})`;
+    const response = await sendRequest(
+      { method, server, path, body, headers, timeoutMs },
+      { signal, calls, noAnswer },
+    );
+    const { status, json } = response;
+    const read = isJsonObject(json) ? json : undefined;
+    if (status === 404 || status === 410) return { status, body: read ?? {} };
+    if (status >= 300)
+      throw new PluginError(
+        kindOf?.(status, read ?? {}) ?? kindOfStatus(status),
+        `${name} was refused (${status}): ${reasonIn(read ?? {})}`,
+        retryAfter(response),
+      );
+    if (read === undefined)
+      throw new PluginError(
+        'Retryable',
+        `the response to ${name} is not a JSON object. Is ${server} the API?`,
+      );
+    return { status, body: read };
+  }
+
+  /**
+   * All entries of a list that comes in pages.
+   * @param list Name of the list in each page.
+   * @param next The path of the page after this one; undefined: it is the last.
+   * @throws PluginError Invalid for a page without the list, and as `call`.
+   */
+  async pages(
+    first: string,
+    list: string,
+    next: (page: JsonObject) => string | undefined,
+  ): Promise<readonly JsonObject[]> {
+    const found: JsonObject[] = [];
+    for (let path: string | undefined = first; path !== undefined;) {
+      const { body }: JsonResponse = await this.call('GET', path);
+      const entries = body[list];
+      if (!Array.isArray(entries) || !entries.every(isJsonObject))
+        throw new PluginError('Invalid', `the response to GET ${path} has no list ${list}`);
+      found.push(...entries);
+      path = next(body);
+    }
+    return found;
+  }
+}
+
+function kindOfStatus(status: number): FailureKind {
+  if (status === 401 || status === 403) return 'Auth';
+  return status === 429 || status >= 500 ? 'Retryable' : 'Invalid';
+}
+
+/** `{"error": {"message": …}}`, `{"message": …}` or `{"error": …}` */
+function reasonIn(body: JsonObject): string {
+  const { error = {}, message } = body;
+  const found = (isJsonObject(error) ? error['message'] : error) ?? message;
+  return typeof found === 'string' ? found : 'no reason given';
+}
+
+/** A text or number of a response, as text. @throws PluginError Invalid if it is missing. */
+export function textIn(body: JsonObject, key: string): string {
+  const value = body[key];
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  throw new PluginError('Invalid', `the API returned a response without ${key}. Is its address right?`);
+}
