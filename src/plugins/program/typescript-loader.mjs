@@ -11,14 +11,14 @@ import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread) register(import.meta.url);
 
-const contract = ['../contract.js', '../contract.ts']
+const library = ['../index.js', '../index.ts']
   .map((path) => new URL(path, import.meta.url))
   .find((url) => existsSync(url));
 
 /** @type {import('node:module').ResolveHook} */
 export async function resolve(specifier, context, next) {
-  if (specifier === 'heddle/plugin' && contract !== undefined)
-    return { url: contract.href, shortCircuit: true };
+  if (specifier === 'heddle/plugin' && library !== undefined)
+    return { url: library.href, shortCircuit: true };
   refuseOutside(specifier, context.parentURL);
   const source = sourceOf(specifier, context.parentURL);
   return source === undefined ? next(specifier, context) : { url: source, shortCircuit: true };
