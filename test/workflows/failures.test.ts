@@ -86,6 +86,7 @@ describe('an operation in which nodes fail', () => {
       missing: { count: 3 },
     });
     expect(status.nodes.map(({ state }) => state)).toEqual(['failed', 'failed', 'failed']);
+    expect(status.phase).toBe('failed');
   });
 
   it.concurrent('leaves nodes incomplete whose services were not installed when it was cancelled', async () => {

@@ -3,18 +3,22 @@ import { sizeOf, type NodeGroup } from './group.js';
 import type { NodeState } from '../node/state.js';
 import { endedStates } from './operation.js';
 import type { ServiceSpec } from './spec.js';
-import { servicesOf, specBefore, type ClusterState, type Phase } from './state.js';
+import { servicesOf, specBefore, type ClusterState } from './state.js';
 import type { ClusterStatus, GroupStatus, NodeStatus } from '../../schema/output/status.js';
 import { stripSecrets } from '../node/strip-secrets.js';
 import type { NodesState } from './work.js';
 
 /** The phase of a cluster. For people only. */
-export function phaseOf(state: ClusterState): Phase {
+export function phaseOf(state: ClusterState): ClusterStatus['phase'] {
   const {
     operation,
     history: [last],
   } = state;
-  if (operation === undefined) return last?.kind === 'delete' && last.state === 'done' ? 'deleted' : 'idle';
+  if (operation === undefined) {
+    if (last?.kind === 'delete' && last.state === 'done') return 'deleted';
+    // A command that failed leaves the cluster as it was.
+    return last?.state === 'failed' && last.kind !== 'exec' ? 'failed' : 'idle';
+  }
   if (operation.state === 'held') return 'held';
   if (operation.paused !== undefined) return 'paused';
   if (operation.kind === 'delete') return 'deleting';

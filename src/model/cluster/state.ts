@@ -157,6 +157,3 @@ export interface QueuedOperation {
   /** It begins only after the operations before it have ended, a held one too. */
   readonly waits?: boolean;
 }
-
-/** The cluster's phase as shown to people; no decision reads it. */
-export type Phase = 'idle' | 'applying' | 'operating' | 'paused' | 'held' | 'deleting' | 'deleted';

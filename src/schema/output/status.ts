@@ -51,7 +51,9 @@ const nodeSchema = z
 export const clusterStatusSchema = z.object({
   name: z.string(),
   uid: z.string(),
-  phase: z.enum(['idle', 'applying', 'operating', 'paused', 'held', 'deleting', 'deleted']),
+  phase: z
+    .enum(['idle', 'applying', 'operating', 'paused', 'held', 'failed', 'deleting', 'deleted'])
+    .describe('idle: at rest. failed: at rest, and the last operation failed, unless it was a command.'),
   operation: operationSchema.optional().describe('The running operation.'),
   lease: z
     .object({
