@@ -12,13 +12,13 @@ describe('the suite of providers detects a plugin', () => {
     [
       'whose find shows a machine that is being deleted as gone',
       'gone',
-      [["deleting: 'deleting'", "deleting: 'gone'"]],
+      [[', state, address:', ", state: state === 'deleting' ? 'gone' : state, address:"]],
       'find shows no machine, or one that is gone, and DELETE says',
     ],
     [
       'whose DELETE ends as soon as it is accepted',
       'gone',
-      [['if (status < 300) throw new PluginError(', 'if (status < 0) throw new PluginError(']],
+      [['if (status < 300) throw notReady(', 'if (status < 0) throw notReady(']],
       'DELETE succeeded, and find shows the machine',
     ],
     [
@@ -36,7 +36,12 @@ describe('the suite of providers detects a plugin', () => {
     [
       'that shows every machine as starting',
       'find',
-      [["state: states[text(body, 'state')] ?? 'starting'", "state: 'starting'"]],
+      [
+        [
+          'return found.map(machineOf);',
+          "return found.map((one) => ({ ...machineOf(one), state: 'starting' }));",
+        ],
+      ],
       "'starting'",
     ],
     [
@@ -44,8 +49,8 @@ describe('the suite of providers detects a plugin', () => {
       'list',
       [
         [
-          'return machines.map(machineOf);',
-          "return machines.map((one) => ({ ...machineOf(one), state: 'stopped' }));",
+          "return this.#machines(Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]));",
+          "return (await this.#machines(Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]))).map((one) => ({ ...one, state: 'stopped' }));",
         ],
       ],
       'waited',
@@ -53,13 +58,13 @@ describe('the suite of providers detects a plugin', () => {
     [
       'whose list reads one page',
       'list-pages',
-      [["page = typeof body['next'] === 'string' ? body['next'] : undefined;", 'page = undefined;']],
+      [["(typeof next === 'string' ? path(['page', next]) : undefined)", 'undefined']],
       'list shows 2 of 3 machines',
     ],
     [
       'that ignores its signal',
       'cancel',
-      [['method, signal: this.signal,', 'method,']],
+      [['signal, calls, kindOf });', 'signal: new AbortController().signal, calls, kindOf });']],
       'the class ignores its signal: pass this.signal to what it waits for',
     ],
     [
@@ -78,8 +83,8 @@ describe('the suite of providers detects a plugin', () => {
       'life',
       [
         [
-          "'ssh-host-key': text(body, 'hostKey'),",
-          "'ssh-host-key': text(body, 'hostKey'), note: `with ${String(this.fields['apiKey'])}`,",
+          "'ssh-host-key': textIn(body, 'hostKey'),",
+          "'ssh-host-key': textIn(body, 'hostKey'), note: `with ${String(this.fields['apiKey'])}`,",
         ],
       ],
       'note, which contains a secret of the account',
@@ -89,11 +94,8 @@ describe('the suite of providers detects a plugin', () => {
   });
 });
 
-const early: Change = ["if (state !== 'running') throw", "if (state === '-') throw"];
-const running: Change = [
-  "states[text(body, 'state')] ?? 'starting'",
-  "states[text(body, 'state')] ?? 'running'",
-];
+const early: Change = ['requireRunning({ what', 'if (status === 410) requireRunning({ what'];
+const running: Change = ["?? 'starting'", "?? 'running'"];
 
 describe('the suite of providers, with a cloud whose machines boot at once, detects a plugin', () => {
   test.concurrent.each<readonly [string, readonly Change[], string]>([
