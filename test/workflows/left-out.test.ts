@@ -87,6 +87,17 @@ describe('nodes that an operation went on without', () => {
     expect(await operate(name, { kind: 'exec', command, nodes: ['app-2', 'app-4'] })).toBe('done');
     expect((await linesOf(`${name}-executed`)).toSorted()).toEqual(['app-2', 'app-4']);
     expect(await statesOf(name)).toBe(failed);
+    expect(await operate(name, { kind: 'exec', command: 'exit 9', nodes: ['app-1', 'app-2', 'app-4'] })).toBe(
+      'failed',
+    );
+    expect(await statesOf(name)).toBe(failed);
+    expect(await operate(name, { kind: 'restart', services: ['app'], nodes: ['app-1', 'app-2'] })).toBe(
+      'rejected',
+    );
+    await fixScripts(name);
+    const { operation } = await clusters.stack.client.apply(specOf(name), { services: ['app'] });
+    expect((await settled(name, operation)).state).toBe('done');
+    expect(await statesOf(name)).toBe(ready);
   });
 
   it('are brought up by an apply that is limited to them or to their service', async () => {

@@ -122,11 +122,15 @@ export function recordRetry({ failure, ...node }: NodeState, at: number | undefi
 }
 
 /** Whether an operation that begins leaves a node out that an earlier one went on without. */
-export function isLeftOut({ nodeId, failure, excluded }: NodeState, retried: Retried | undefined): boolean {
+export function isLeftOut(
+  { nodeId, failure, excluded, services: own }: NodeState,
+  retried: Retried | undefined,
+): boolean {
   if (excluded === undefined || failure === undefined) return false;
   if (retried === undefined) return true;
   const { nodes, services } = retried;
-  const isService = failure.service !== undefined && services?.includes(failure.service) === true;
+  const failed = failure.service === undefined ? own : [failure.service];
+  const isService = failed.some((name) => services?.includes(name) === true);
   return nodes?.includes(nodeId) === false || (services !== undefined && !isService);
 }
 

@@ -12,10 +12,12 @@ export function settleOperation(memory: Memory): 'done' | 'failed' | 'held' {
   const { holding, inGroups } = failuresOf(memory);
   // Nodes that an earlier operation went on without are not its own.
   const excluded = operation?.missing?.count ?? 0;
-  if (operation?.kind === 'exec' && holding.length + inGroups > 0) {
+  // It also runs on nodes that were named and that an earlier operation went on without.
+  const commands = Math.max(holding.length + inGroups, (operation?.tasks.failed ?? 0) - excluded);
+  if (operation?.kind === 'exec' && commands > 0) {
     // A command that failed leaves the cluster as it was.
     for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
-    changeOperation(memory, { reason: operation.reason ?? reasonOf(operation, holding.length + inGroups) });
+    changeOperation(memory, { reason: operation.reason ?? reasonOf(operation, commands) });
     return 'failed';
   }
   if (holding.length + inGroups === 0) {
@@ -42,7 +44,7 @@ export function undeletedText(memory: Memory): string | undefined {
   const { operation } = memory.state;
   const { failed, inGroups } = failuresOf(memory);
   const failures = operation?.failures?.filter(({ action }) => action === 'DELETE');
-  const count = failed.length + inGroups;
+  const count = failed.filter(({ failure }) => failure?.action === 'DELETE').length + inGroups;
   return count === 0 || operation === undefined ? undefined : reasonOf({ ...operation, failures }, count);
 }
 

@@ -1,3 +1,5 @@
+import { nodeId } from '../../names.js';
+import { PlanError } from '../plan-error.js';
 import { serviceSteps } from './build.js';
 import type { ServiceWork } from './service-work.js';
 import type { NodeSummary, PlannedFacts, PlannedServiceFacts } from '../facts/current.js';
@@ -7,7 +9,15 @@ import { undrain } from '../rolling/drain.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
 import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from '../intent/intent.js';
 import { afterReboot, cameUpAgain } from '../machines/machines.js';
-import { checkNodes, meantServices, selectNodes, servicesOn, usableNodes } from '../intent/selection.js';
+import {
+  checkNodes,
+  isUsable,
+  listNames,
+  meantServices,
+  selectNodes,
+  servicesOn,
+  usableNodes,
+} from '../intent/selection.js';
 import {
   workToReconfigure,
   workToReconfigureAndRestart,
@@ -26,9 +36,12 @@ type Work = (service: string, outline: ServiceOutline, facts: PlannedServiceFact
 /** start, stop, restart and reconfigure: touch only the named services and what stops with them. */
 export function draftServices(context: PlanContext, intent: ServiceIntent): readonly DraftKind[] {
   const nodes = 'nodes' in intent ? intent.nodes : undefined;
-  if (nodes !== undefined) checkNodes(context, nodes);
+  if (nodes !== undefined) {
+    checkNodes(context, nodes);
+    refuseLeftOut(context, nodes);
+  }
   const workOf = workOfIntent(context, intent);
-  return usableNodes(context, nodes).flatMap((summary) => {
+  return context.current.nodes.filter(isUsable).flatMap((summary) => {
     const { group } = summary;
     const rebooted = summary.facts.seen === 'rebooted';
     const facts = rebooted && intent.kind === 'start' ? afterReboot(summary.facts) : summary.facts;
@@ -52,6 +65,19 @@ export function draftServices(context: PlanContext, intent: ServiceIntent): read
       ...draft({ ...kind, indexes: others, chain: chainOf(following) }),
     ];
   });
+}
+
+/** Only what brings a failed node to the file makes it a peer again. */
+function refuseLeftOut({ intent, current }: PlanContext, named: readonly string[]): void {
+  const failed = current.nodes.flatMap((summary) =>
+    summary.facts.excluded === 'before'
+      ? selectNodes(summary, named).map((index) => nodeId(summary.group, index))
+      : [],
+  );
+  if (failed.length > 0)
+    throw new PlanError(
+      `${intent.kind} names nodes that failed in an earlier operation, which went on without them: ${listNames(failed)}. An apply or 'heddle replace' tries them again`,
+    );
 }
 
 /** Services start again on a machine that was rebooted: CONFIRM records the new boot, which ends the drift. */
