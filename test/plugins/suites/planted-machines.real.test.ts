@@ -5,18 +5,18 @@ import { providerFailure, type Change } from '../../harness/suites/planted.js';
 
 /** Methods for existing machines, and for notifications. */
 const machines: Change = [
-  '  #withKey(key: string)',
+  '  async #machines(query: string[][])',
   `  async nodeReused() {}
   async nodeDeleted() {}
   async #machine({ providerid, key }) {
-    const id = providerid ?? (await this.#withKey(key)).map((machine) => text(machine, 'id'))[0] ?? '-';
-    const { status, body } = await this.#call('GET', \`/v1/machines/\${id}?\${new URLSearchParams({ key })}\`);
-    return status < 300 && text(body, 'state') !== 'deleting' ? body : undefined;
+    const id = providerid ?? (await this.#machines([['key', key]]))[0]?.providerid ?? '-';
+    const { status, body } = await this.#api().call('GET', \`/v1/machines/\${id}?\${new URLSearchParams({ key })}\`);
+    return status < 300 && textIn(body, 'state') !== 'deleting' ? body : undefined;
   }
   async powerStatus(input) {
     const machine = await this.#machine(input);
     if (machine === undefined) return { power: 'unknown', why: 'no such machine' };
-    return { power: text(machine, 'state') === 'stopped' ? 'off' : 'on' };
+    return { power: textIn(machine, 'state') === 'stopped' ? 'off' : 'on' };
   }
   async powerOn(input) { return this.#bring(input, 'on', 'running'); }
   async powerOff(input) { return this.#bring(input, 'off', 'stopped'); }
@@ -29,22 +29,27 @@ const machines: Change = [
   }
   async #wipe({ providerid }) {
     const path = \`/v1/machines/\${providerid}\`;
-    await this.#call('POST', \`\${path}/load\`, { image: 'host', token: \`unload-\${Date.now()}\` });
-    for (let job; job?.state !== 'done'; job = (await this.#call('GET', \`\${path}/job\`)).body.job) await wait();
+    await this.#api().call('POST', \`\${path}/load\`, { image: 'host', token: \`unload-\${Date.now()}\` });
+    for (let job; job?.state !== 'done'; job = (await this.#api().call('GET', \`\${path}/job\`)).body.job) await wait();
   }
   async #bring(input, power, wanted) {
-    const isThere = (machine) => machine === undefined || text(machine, 'state') === wanted;
+    const isThere = (machine) => machine === undefined || textIn(machine, 'state') === wanted;
     let machine = await this.#machine(input);
-    if (!isThere(machine)) await this.#call('POST', \`/v1/machines/\${text(machine, 'id')}/power\`, { power });
+    if (!isThere(machine)) await this.#api().call('POST', \`/v1/machines/\${textIn(machine, 'id')}/power\`, { power });
     while (!isThere(machine)) { await wait(); machine = await this.#machine(input); }
     return machine === undefined ? { answer: 'not done', why: 'no such machine' } : { answer: 'done' };
   }
 
-  #withKey(key: string)`,
+  async #machines(query: string[][])`,
 ];
 const wait: Change = [
-  'type Body = Readonly',
-  'const wait = () => new Promise((resolve) => setTimeout(resolve, 100));\n\ntype Body = Readonly',
+  'const pathOf = (id: string)',
+  'const wait = () => new Promise((resolve) => setTimeout(resolve, 100));\n\nconst pathOf = (id: string)',
+];
+/** Lists machines of a state in another one. */
+const shown = (state: string, as: string): Change => [
+  'return found.map(machineOf);',
+  `return found.map(machineOf).map((one) => ({ ...one, state: one.state === ${state} ? ${as} : one.state }));`,
 ];
 const anyKey: Change = ['?${new URLSearchParams({ key })}', ''];
 
@@ -98,21 +103,21 @@ describe('the suite of providers with methods for existing machines', () => {
       [
         [
           'async nodeReused() {}',
-          "async nodeReused({ providerid }) { await this.#call('DELETE', `/v1/machines/${providerid}`); }",
+          "async nodeReused({ providerid }) { await this.#api().call('DELETE', `/v1/machines/${providerid}`); }",
         ],
       ],
-      'replace the node',
+      'Replace the node',
     ],
     [
       'that lists a machine which is off as running',
       'power-state',
-      [["stopped: 'stopped'", "stopped: 'running'"]],
+      [shown("'stopped'", "'running'")],
       'the machine is stopped, and find shows another state',
     ],
     [
       'that lists a machine which is on as stopped',
       'power-state',
-      [["running: 'running'", "running: 'stopped'"]],
+      [shown("'running'", "'stopped'")],
       'the machine is running, and find shows another state',
     ],
     [
