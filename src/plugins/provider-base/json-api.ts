@@ -1,6 +1,7 @@
+import type { Readable } from 'node:stream';
 import { PluginError, type FailureKind, type JsonObject } from '../contract.js';
 import { isJsonObject } from '../../model/json.js';
-import { retryAfter, sendRequest, type HttpContext } from './http.js';
+import { retryAfter, sendRequest, type HttpContext, type HttpRequest, type HttpResponse } from './http.js';
 
 export interface JsonApiOptions extends Pick<HttpContext, 'signal' | 'calls'> {
   /** Its address in heddle.yaml. Links of its responses to other servers are refused. */
@@ -15,7 +16,7 @@ export interface JsonApiOptions extends Pick<HttpContext, 'signal' | 'calls'> {
 export interface JsonResponse {
   /** Below 300, 404 or 410. */
   readonly status: number;
-  /** Empty if a 404 or 410 has none. */
+  /** Empty if the response has none. */
   readonly body: JsonObject;
 }
 
@@ -30,31 +31,28 @@ export class JsonApi {
   /**
    * One call. Absence (404, 410) is a response like success.
    * @throws PluginError of the kind that the engine knows for any other status, with the `retry-after` of the server;
-   * Retryable if no response arrives.
+   * Retryable if no response arrives, or a body that is not JSON: a page of another server is no proof of absence.
    */
   async call(method: string, path: string, body?: object): Promise<JsonResponse> {
-    const { server, headers, timeoutMs, signal, calls, kindOf } = this.#options;
-    const name = `${method} ${path.replace(/\?.*/, '')}`;
-    const noAnswer = (why: string): string => `${name} got no response from ${server} (${why})`;
-    const response = await sendRequest(
-      { method, server, path, body, headers, timeoutMs },
-      { signal, calls, noAnswer },
+    const response = await this.#send(method, path, { body, timeoutMs: this.#options.timeoutMs });
+    const { status } = response;
+    if (status >= 300 && status !== 404 && status !== 410) throw this.#refusal(method, path, response);
+    const read = response.body.length === 0 ? {} : response.json;
+    if (isJsonObject(read)) return { status, body: read };
+    throw new PluginError(
+      'Retryable',
+      `the response to ${nameOf(method, path)} (${status}) is not JSON as an API returns it. Is ${this.#options.server} its address?`,
     );
-    const { status, json } = response;
-    const read = isJsonObject(json) ? json : undefined;
-    if (status === 404 || status === 410) return { status, body: read ?? {} };
-    if (status >= 300)
-      throw new PluginError(
-        kindOf?.(status, read ?? {}) ?? kindOfStatus(status),
-        `${name} was refused (${status}): ${reasonIn(read ?? {})}`,
-        retryAfter(response),
-      );
-    if (read === undefined)
-      throw new PluginError(
-        'Retryable',
-        `the response to ${name} is not a JSON object. Is ${server} the API?`,
-      );
-    return { status, body: read };
+  }
+
+  /** Sends or receives a file, without a time limit. @throws PluginError as `call`, also for absence. */
+  async transfer(
+    method: string,
+    path: string,
+    file: { readonly body: Readable } | { readonly receive: (content: Readable) => Promise<void> },
+  ): Promise<void> {
+    const response = await this.#send(method, path, file);
+    if (response.status >= 300) throw this.#refusal(method, path, response);
   }
 
   /**
@@ -79,11 +77,42 @@ export class JsonApi {
     }
     return found;
   }
+
+  #send(
+    method: string,
+    path: string,
+    more: Pick<HttpRequest, 'body' | 'timeoutMs' | 'receive'>,
+  ): Promise<HttpResponse> {
+    const { server, headers, signal, calls } = this.#options;
+    const noAnswer = (why: string): string =>
+      `${nameOf(method, path)} got no response from ${server} (${why})`;
+    return sendRequest({ ...more, method, server, path, headers }, { signal, calls, noAnswer });
+  }
+
+  #refusal(method: string, path: string, response: HttpResponse): PluginError {
+    const { status, json } = response;
+    const body = isJsonObject(json) ? json : {};
+    return new PluginError(
+      this.#options.kindOf?.(status, body) ?? kindOfStatus(status),
+      `${nameOf(method, path)} was refused (${[status, ...codeIn(body)].join(' ')}): ${reasonIn(body)}`,
+      retryAfter(response),
+    );
+  }
+}
+
+function nameOf(method: string, path: string): string {
+  return `${method} ${path.replace(/\?.*/, '')}`;
 }
 
 function kindOfStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return 'Auth';
   return status === 429 || status >= 500 ? 'Retryable' : 'Invalid';
+}
+
+/** `{"error": {"code": …}}` or `{"code": …}` */
+function codeIn({ error, code }: JsonObject): readonly string[] {
+  const found = (isJsonObject(error) ? error['code'] : undefined) ?? code;
+  return typeof found === 'string' ? [found] : [];
 }
 
 /** `{"error": {"message": …}}`, `{"message": …}` or `{"error": …}` */

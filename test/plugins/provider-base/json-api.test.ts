@@ -17,7 +17,10 @@ describe('a client of a JSON API', () => {
   let taken = 0;
   const answers: Record<string, readonly [status: number, body: string, headers?: Record<string, string>]> = {
     'GET /one': [200, '{"id": 7, "name": "a"}'],
-    'GET /absent': [404, 'no such thing'],
+    'GET /absent': [404, '{"error": {"message": "no such thing"}}'],
+    'GET /nothing': [404, ''],
+    'DELETE /one': [204, ''],
+    'GET /page': [404, '<html>Not found</html>'],
     'GET /gone': [410, '{"id": "x"}'],
     'GET /text': [200, 'hello'],
     'GET /busy': [429, '{"error": {"message": "slow down"}}', { 'retry-after': '3' }],
@@ -54,17 +57,20 @@ describe('a client of a JSON API', () => {
 
   it('returns what it was sent, and absence, within the rate limit', async () => {
     expect(await api().call('GET', '/one')).toEqual({ status: 200, body: { id: 7, name: 'a' } });
-    expect(await api().call('GET', '/absent')).toEqual({ status: 404, body: {} });
+    expect(await api().call('GET', '/absent')).toMatchObject({ status: 404 });
+    expect(await api().call('GET', '/nothing')).toEqual({ status: 404, body: {} });
+    expect(await api().call('DELETE', '/one')).toEqual({ status: 204, body: {} });
     expect(await api().call('GET', '/gone')).toEqual({ status: 410, body: { id: 'x' } });
     expect(seen.slice(0, 3).every((call) => call.endsWith('Bearer key'))).toBe(true);
-    expect(taken).toBe(3);
+    expect(taken).toBe(5);
   });
 
   it.each([
-    ['GET', '/text', 'Retryable', 'is not a JSON object'],
+    ['GET', '/text', 'Retryable', 'is not JSON'],
+    ['GET', '/page', 'Retryable', 'is not JSON'],
     ['GET', '/busy', 'Retryable', 'was refused (429): slow down'],
     ['GET', '/secret', 'Auth', 'was refused (403): not yours'],
-    ['POST', '/full', 'Capacity', 'was refused (409): no room'],
+    ['POST', '/full', 'Capacity', 'was refused (409 Full): no room'],
     ['GET', '/broken', 'Retryable', 'was refused (502): no reason given'],
     ['GET', '/moved', 'Retryable', 'unexpected redirect'],
   ])('%s %s fails as %s', async (method, path, kind, text) => {

@@ -1,7 +1,6 @@
-import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
-import { retryAfter, sendRequest, type HttpResponse } from '../../provider-base/http.js';
+import { JsonApi } from '../../provider-base/json-api.js';
 
 /** Longest time one call may take, in ms; the descriptor's callDeadlineMs says the same. */
 const callDeadlineMs = 10_000;
@@ -34,7 +33,7 @@ export const flavorsSchema = z.object({
 });
 export const imagesSchema = z.object({ images: z.array(z.string()) });
 const pageSchema = z.object({ machines: z.array(summarySchema), next: z.string().optional() });
-const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+const errorSchema = z.object({ error: z.object({ code: z.string() }) });
 
 export interface ApiOptions {
   readonly endpoint: string;
@@ -56,19 +55,19 @@ export type ApiAnswer<Body> =
 
 /** Client of the machine service. Every call may be repeated: CREATE sends a token. */
 export class LocalApi {
-  readonly #options: ApiOptions;
+  readonly #api: JsonApi;
 
-  constructor(options: ApiOptions) {
-    this.#options = options;
+  constructor({ endpoint, apiKey, signal, calls }: ApiOptions) {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    this.#api = new JsonApi({ server: endpoint, headers, timeoutMs: callDeadlineMs, signal, calls, kindOf });
   }
 
   /** Returns `found: false` for 404 and 410. @throws PluginError, also if the body does not fit the schema. */
   async call<Schema extends z.ZodType>(schema: Schema, call: ApiCall): Promise<ApiAnswer<z.infer<Schema>>> {
-    const answer = await this.#send(call, { body: call.body, timeoutMs: callDeadlineMs });
-    if (answer.json === undefined) throw this.#notJson(answer, call);
-    if (answer.status < 300) return { found: true, body: parse(schema, answer.json, call) };
-    if (answer.status === 404 || answer.status === 410) return { found: false, gone: answer.status === 410 };
-    throw this.#refusal(answer, call);
+    const { status, body } = await this.#api.call(call.method, call.path, call.body);
+    return status < 300
+      ? { found: true, body: parse(schema, body, call) }
+      : { found: false, gone: status === 410 };
   }
 
   /** For calls that never answer with absence. */
@@ -84,85 +83,34 @@ export class LocalApi {
 
   /** All machines that a query finds, page by page. */
   async list(query: readonly [string, string][]): Promise<readonly MachineSummary[]> {
-    const found: MachineSummary[] = [];
-    for (let page: [string, string][] = []; ;) {
-      const parameters = new URLSearchParams([...query, ['limit', pageSize], ...page]);
-      const { machines, next } = await this.read(pageSchema, `/v1/machines?${parameters.toString()}`);
-      found.push(...machines);
-      if (next === undefined) return found;
-      page = [['page', next]];
-    }
-  }
-
-  /** Sends a file, or receives one, without a time limit. */
-  async transfer(
-    call: { readonly method: 'GET' | 'PUT'; readonly path: string },
-    file: { readonly body: Readable } | { readonly receive: (content: Readable) => Promise<void> },
-  ): Promise<void> {
-    const answer = await this.#send(call, file);
-    if (answer.status >= 300) throw this.#refusal(answer, call);
-  }
-
-  #send(
-    { method, path }: CallName,
-    more: {
-      readonly body?: object;
-      readonly timeoutMs?: number;
-      readonly receive?: (content: Readable) => Promise<void>;
-    },
-  ): Promise<HttpResponse> {
-    const { endpoint, apiKey, signal, calls } = this.#options;
-    const name = nameOf({ method, path });
-    return sendRequest(
-      { ...more, method, server: endpoint, path, headers: { authorization: `Bearer ${apiKey}` } },
-      {
-        signal,
-        calls,
-        // The call may have arrived; repeating it is safe.
-        noAnswer: (why) =>
-          `${name} got no answer from the machine service at ${endpoint} (${why}). Is it running?`,
-      },
+    const path = (...page: [string, string][]): string =>
+      `/v1/machines?${new URLSearchParams([...query, ['limit', pageSize], ...page]).toString()}`;
+    const machines = await this.#api.pages(path(), 'machines', ({ next }) =>
+      typeof next === 'string' ? path(['page', next]) : undefined,
     );
+    return machines.map((machine) => parse(summarySchema, machine, { method: 'GET', path: path() }));
   }
 
-  #refusal(answer: HttpResponse, call: CallName): PluginError {
-    if (answer.json === undefined) return this.#notJson(answer, call);
-    const { code = '', message = 'no reason given' } = errorSchema.safeParse(answer.json).data?.error ?? {};
-    return new PluginError(
-      kindOf(answer.status, code),
-      `${nameOf(call)} was refused by the machine service (${answer.status} ${code}): ${message}`,
-      retryAfter(answer),
-    );
-  }
-
-  #notJson({ status }: HttpResponse, call: CallName): PluginError {
-    return new PluginError(
-      'Retryable',
-      `${nameOf(call)} of the machine service answered ${status} with something that is not JSON. Is ${this.#options.endpoint} its address?`,
-    );
-  }
+  transfer: JsonApi['transfer'] = (...words) => this.#api.transfer(...words);
 }
 
-type CallName = Pick<ApiCall, 'path'> & { readonly method: string };
+function kindOf(_status: number, body: unknown): FailureKind | undefined {
+  const code = errorSchema.safeParse(body).data?.error.code;
+  if (code === 'InsufficientCapacity') return 'Capacity';
+  return code === 'QuotaExceeded' ? 'Quota' : undefined;
+}
 
 /** @throws PluginError Invalid when the body is not what the API promises. */
-function parse<Schema extends z.ZodType>(schema: Schema, body: unknown, call: CallName): z.infer<Schema> {
+function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+  { method, path }: Pick<ApiCall, 'method' | 'path'>,
+): z.infer<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw new PluginError(
     'Invalid',
-    `${nameOf(call)} of the machine service returned a response that this plugin does not understand: ${z.prettifyError(parsed.error)}. Are their versions compatible?`,
+    `${method} ${path.replace(/\?.*/, '')} of the machine service returned a response that this plugin does not understand: ${z.prettifyError(parsed.error)}. Are their versions compatible?`,
     { cause: parsed.error },
   );
-}
-
-function kindOf(status: number, code: string): FailureKind {
-  if (code === 'InsufficientCapacity') return 'Capacity';
-  if (code === 'QuotaExceeded') return 'Quota';
-  if (status === 401 || status === 403) return 'Auth';
-  return status === 429 || status >= 500 ? 'Retryable' : 'Invalid';
-}
-
-function nameOf({ method, path }: CallName): string {
-  return `${method} ${path.replace(/\?.*/, '')}`;
 }

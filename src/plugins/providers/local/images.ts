@@ -27,10 +27,9 @@ export async function uploadImage(
     ...tagPairs(tags),
   ]);
   const verb = `sent${bytes === 0 ? '' : ` of ${inMb(bytes)}`}`;
-  await api.transfer(
-    { method: 'PUT', path: `${imagePath(providerImage)}/file?${query.toString()}` },
-    { body: Readable.from(withProgress(createReadStream(file), verb, progress)) },
-  );
+  await api.transfer('PUT', `${imagePath(providerImage)}/file?${query.toString()}`, {
+    body: Readable.from(withProgress(createReadStream(file), verb, progress)),
+  });
   return { answer: 'done' };
 }
 
@@ -65,7 +64,7 @@ export async function downloadImage(
       );
     }
   };
-  await api.transfer({ method: 'GET', path: `${imagePath(providerImage)}/file` }, { receive });
+  await api.transfer('GET', `${imagePath(providerImage)}/file`, { receive });
   return { answer: 'done' };
 }
 

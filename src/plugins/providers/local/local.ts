@@ -49,7 +49,7 @@ export class LocalProvider extends Provider<LocalFields> implements Partial<Prov
     if (created.state === 'gone')
       throw new PluginError(
         'Invalid',
-        `The machine of key ${key}, ${created.id}, was deleted; a key never gets a second machine.`,
+        `machine ${created.id} of key ${key} was deleted, and a key never gets a second machine. Replace the node.`,
       );
     this.log.info(`machine ${created.id} is being created`, { providerid: created.id });
     return {
