@@ -304,6 +304,8 @@ function failStep(owner: Owner, step: Step, failure: FailureRecord, peers: numbe
     owner.lacksRoom({ ...owner.state().payload, failure: failure as unknown as Json }) !== undefined;
   owner.change(({ current: _current, ...before }) => {
     const node = failure.lost === undefined ? before : recordObservation(before, failure.lost, failure.at);
+    // A command leaves a node that an earlier operation went on without as it was.
+    if (step.action === 'EXEC' && before.failure !== undefined) return node;
     return { ...node, failure: isFull ? leanFailure(failure) : failure };
   });
   return 'failed';

@@ -91,6 +91,8 @@ describe('nodes that an operation went on without', () => {
       'failed',
     );
     expect(await statesOf(name)).toBe(failed);
+    const { nodes: found } = await clusters.stack.client.status(name);
+    expect(found.flatMap(({ failure }) => failure?.action ?? [])).toEqual(['START', 'START']);
     expect(await operate(name, { kind: 'restart', services: ['app'], nodes: ['app-1', 'app-2'] })).toBe(
       'rejected',
     );

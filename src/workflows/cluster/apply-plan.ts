@@ -63,10 +63,9 @@ function takeNode(
     hideNode(memory, id, { leaving: true });
     return;
   }
-  const before = memory.state.nodes[id];
-  if (before !== undefined) {
-    // A command on a failed node does not make it a peer again.
-    if (before.excluded === undefined || before.failure === undefined) showNode(memory, id);
+  if (memory.state.nodes[id] !== undefined) {
+    // A command does not make a node a peer again.
+    if (kind.purpose !== 'exec') showNode(memory, id);
     if (kind.ownServices === true) changeServices(memory, id, kind.services);
     return;
   }

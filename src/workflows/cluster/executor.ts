@@ -7,7 +7,6 @@ import { refuseRemoval } from '../../model/plan/machines/removals.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
 import { change, noteChange, now } from '../entity.js';
-import { uidOfKey } from '../../model/names.js';
 import { announceNode, changeNode, dropNode, type NodesMemory } from './memory.js';
 import { createSemaphore, type Semaphore } from '../permits.js';
 import { runNode, type NodeHooks } from '../run-node.js';
@@ -173,7 +172,7 @@ async function untilMayGoOn(
   }
 }
 
-/** The remaining steps of a node that is hidden from its peers block no other node. */
+/** What a node will not do blocks no other node. */
 export function passOver(
   executor: Pick<Executor, 'count' | 'releaseBatchSlot'>,
   nodeId: string,
@@ -187,22 +186,35 @@ export function passOver(
 function isStartable({ memory }: Executor, work: Work, { nodeId, kind }: Chain): boolean {
   const node = memory.state.nodes[nodeId];
   const begun = work.positions[nodeId] ?? 0;
-  // What failed in an earlier operation was named by this one.
-  const own = uidOfKey(work.operation);
-  const hasFailed = node?.failure !== undefined && (node.excluded ?? own) === own;
-  return node !== undefined && !hasFailed && (begun < kind.chain.length || kind.purpose === 'remove');
+  return (
+    node !== undefined &&
+    // A command also runs on a node that failed in an earlier operation.
+    (node.failure === undefined || kind.purpose === 'exec') &&
+    (begun < kind.chain.length || kind.purpose === 'remove')
+  );
 }
 
 async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<void> {
   const { executor } = progress;
   try {
     const node = nodeOf(progress, work, chain);
-    const end = await runNode(node, chain.kind.chain, hooksOf(progress, chain));
+    const hooks = hooksOf(progress, chain);
+    let failure: FailureRecord | undefined;
+    const end = await runNode(node, chain.kind.chain, {
+      ...hooks,
+      stepFailed: (step, failed) => {
+        failure = failed;
+        hooks.stepFailed?.(step, failed);
+      },
+    });
     if (isIgnored(progress, chain.nodeId)) return;
     if (end === 'done' && chain.kind.purpose === 'remove') dropRemoved(executor.memory, chain.nodeId);
     const failed = executor.memory.state.nodes[chain.nodeId];
-    if (end === 'failed' && failed?.failure !== undefined)
-      executor.failed(failed, failed.failure, chain.kind.chain.slice(positionOf(executor, chain)));
+    if (end !== 'failed' || failed === undefined || failure === undefined) return;
+    const remaining = chain.kind.chain.slice(positionOf(executor, chain));
+    // A command runs once, also if this workflow continues as new.
+    if (chain.kind.purpose === 'exec') passStep(executor.memory, chain.nodeId, chain.kind.chain.length);
+    executor.failed(failed, failure, remaining);
   } finally {
     progress.open -= 1;
     noteChange(executor.memory);
@@ -216,9 +228,7 @@ function isIgnored({ abandoned, forgotten }: Progress, nodeId: string): boolean 
 function skipSteps(executor: Executor, chain: Chain): void {
   const { nodeId, kind } = chain;
   const remaining = kind.chain.slice(positionOf(executor, chain));
-  for (const { counts } of remaining) if (counts !== undefined) executor.count(counts);
-  for (const batchSlot of new Set(remaining.flatMap((step) => step.batchSlot ?? [])))
-    executor.releaseBatchSlot(batchSlot, nodeId);
+  passOver(executor, nodeId, remaining);
   executor.tasks({ total: -remaining.length });
 }
 

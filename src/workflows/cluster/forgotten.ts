@@ -14,20 +14,21 @@ export function forgottenNodes(nodes: NodesState['nodes']): Forgotten['nodes'] {
   );
 }
 
-/** Runs, failures and marks belong to one operation; nodes that the next one does not try again stay failed. */
-export function forgetOperation(memory: NodesMemory, retried: Retried | undefined, keepsMarks = false): void {
-  for (const node of Object.values(memory.state.nodes))
-    if (node.excluded !== undefined && !isLeftOut(node, retried)) showNode(memory, node.nodeId);
+/**
+ * Runs, failures and marks belong to one operation; nodes that the next one does not try again stay failed. Returns the services of
+ * those that it does: their peers see them again.
+ */
+export function forgetOperation(memory: NodesMemory, retried: Retried | undefined): readonly string[] {
+  const shown = Object.values(memory.state.nodes).filter(
+    (node) => node.excluded !== undefined && !isLeftOut(node, retried),
+  );
+  for (const { nodeId } of shown) showNode(memory, nodeId);
   changeNodes(memory, (node) => {
     const { failure, facts, ...rest } = node;
-    const { toReplace, mayRemove: _mayRemove, ...kept } = facts;
-    return {
-      ...rest,
-      ...(isLeftOut(node, retried) ? { failure } : {}),
-      runs: {},
-      facts: keepsMarks ? { ...kept, toReplace } : kept,
-    };
+    const { toReplace: _toReplace, mayRemove: _mayRemove, ...kept } = facts;
+    return { ...rest, ...(isLeftOut(node, retried) ? { failure } : {}), runs: {}, facts: kept };
   });
+  return [...new Set(shown.flatMap(({ services }) => services))];
 }
 
 export function restoreNodes(

@@ -1,12 +1,6 @@
 import type { Forgotten, GroupState, Instruction } from '../../model/cluster/group.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
-import {
-  isLeftOut,
-  isTriedAgain,
-  recordRetry,
-  reopenLastRun,
-  withoutService,
-} from '../../model/node/record.js';
+import { isTriedAgain, recordRetry, reopenLastRun, withoutService } from '../../model/node/record.js';
 import { discardIncomplete } from './discard.js';
 import { passOver } from './executor.js';
 import { forgetOperation, forgottenNodes, restoreNodes } from './forgotten.js';
@@ -69,39 +63,35 @@ async function beginOperation(
   const isKnownRetry = retry !== undefined && requests.includes(retry);
   // After a reset of the cluster, a request is delivered once more: what it named for replacement has been replaced.
   const isKnown = isKnownRetry || (fresh && (isSame || requests.includes(uidOfKey(operation))));
+  const left = Object.values(memory.state.nodes).flatMap(({ nodeId, facts }) =>
+    facts.toReplace === true ? [nodeId] : [],
+  );
+  const stillToReplace = isSame ? left : [];
   if (fresh) change(memory, { forgotten: forgottenOf(memory.state) });
   change(memory, {
     operation,
     begun: begun + (isSame ? 0 : 1),
-    requests: requestsAfter(memory.state, isSame ? undefined : uidOfKey(last), retry),
+    // What left something to replace is not done, so it is not known when it comes again.
+    requests: remember(requests, isSame || left.length > 0 ? undefined : uidOfKey(last), retry),
   });
   if (fresh) {
-    const shown = Object.values(memory.state.nodes).flatMap((node) =>
-      node.excluded !== undefined && !isLeftOut(node, retried) ? [...node.services] : [],
-    );
-    forgetOperation(memory, retried, isSame);
-    if (shown.length > 0) groupExecutor(memory).announced([...new Set(shown)]);
+    const shown = forgetOperation(memory, retried);
+    if (shown.length > 0) groupExecutor(memory).announced(shown);
   }
   changeNodes(memory, (node) => {
     const isKept = keepsExcluded === true || !isTriedAgain(node, uidOfKey(operation), retried);
     if (node.excluded !== undefined && isKept) return node;
     const rest = recordRetry(isKnownRetry ? reopenLastRun(node) : node, retriedAt);
-    return toReplace.includes(node.nodeId) && !isKnown
+    return (isKnown ? stillToReplace : toReplace).includes(node.nodeId)
       ? { ...rest, facts: { ...rest.facts, toReplace: true } }
       : rest;
   });
   if (probe) await probeGroup(memory);
 }
 
-/** What an operation leaves to replace is not done, so that one is not known. */
-function requestsAfter(
-  { requests, nodes }: GroupState,
-  ended: string | undefined,
-  retry: string | undefined,
-): readonly string[] {
-  const isLeft = Object.values(nodes).some(({ facts }) => facts.toReplace === true);
-  const more = [isLeft ? undefined : ended, retry].filter((uid) => uid !== undefined);
-  return [...new Set([...requests, ...more])].slice(-rememberedRequests);
+function remember(requests: readonly string[], ...more: readonly (string | undefined)[]): readonly string[] {
+  const all = [...requests, ...more.filter((uid) => uid !== undefined)];
+  return [...new Set(all)].slice(-rememberedRequests);
 }
 
 /** After a reset of the cluster, the group may work on an operation that the cluster does not know. */

@@ -82,8 +82,7 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     const lost = lostGroups(memory);
     const plan = await unlessHalted(memory, () => planWhatIsLeft(memory));
     if (plan === undefined || memory.halt !== undefined) return 'halted';
-    const search = findMachines(memory, plan, lost);
-    const found = search === undefined ? noMachines : await Promise.race([search, untilHalted(memory)]);
+    const found = await unlessHalted(memory, () => findMachines(memory, plan, lost));
     if (found === undefined || memory.halt !== undefined) return 'halted';
     const { adopted, refused } = found;
     if (refused !== undefined)
@@ -107,32 +106,26 @@ function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): Oper
   return invalid && !isLeft ? 'rejected' : 'held';
 }
 
-/** A worker that cannot plan must not keep a cancellation or a delete waiting. */
+/** A worker that cannot plan, or find machines, must not keep a cancellation or a delete waiting. */
 async function unlessHalted<Result>(
   memory: Memory,
   work: () => Promise<Result>,
 ): Promise<Result | undefined> {
   const scope = new CancellationScope();
-  const result = await Promise.race([scope.run(work), untilHalted(memory)]);
+  const halted = condition(() => memory.halt !== undefined).then(() => undefined);
+  const result = await Promise.race([scope.run(work), halted]);
   if (memory.halt !== undefined) scope.cancel();
   return result;
 }
 
-/** The sweep finds what a previous run left. */
-async function untilHalted(memory: Memory): Promise<undefined> {
-  await condition(() => memory.halt !== undefined);
-}
-
-const noMachines: FoundMachines = { adopted: {} };
-
-/** Undefined if no machines are to be found. */
-function findMachines(
+async function findMachines(
   memory: Memory,
   plan: ServedPlan,
   lost: readonly string[],
-): Promise<FoundMachines> | undefined {
+): Promise<FoundMachines> {
   if (isFirst(memory, plan)) return adoptPreviousRun(memory, plan);
-  return lost.length > 0 && plan.spec !== undefined ? adoptOfLostGroups(memory, plan, lost) : undefined;
+  if (lost.length > 0 && plan.spec !== undefined) return adoptOfLostGroups(memory, plan, lost);
+  return { adopted: {} };
 }
 
 /** The cluster has made nothing yet, but a previous run may have. */

@@ -12,12 +12,13 @@ export function settleOperation(memory: Memory): 'done' | 'failed' | 'held' {
   const { holding, inGroups } = failuresOf(memory);
   // Nodes that an earlier operation went on without are not its own.
   const excluded = operation?.missing?.count ?? 0;
-  // It also runs on nodes that were named and that an earlier operation went on without.
-  const commands = Math.max(holding.length + inGroups, (operation?.tasks.failed ?? 0) - excluded);
-  if (operation?.kind === 'exec' && commands > 0) {
+  if (operation?.kind === 'exec') {
     // A command that failed leaves the cluster as it was.
     for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
-    changeOperation(memory, { reason: operation.reason ?? reasonOf(operation, commands) });
+    // Tasks of a lost group have not even failed.
+    const count = Math.max(operation.tasks.failed, holding.length + inGroups);
+    if (count === 0) return 'done';
+    changeOperation(memory, { reason: operation.reason ?? reasonOf(operation, count) });
     return 'failed';
   }
   if (holding.length + inGroups === 0) {

@@ -1,7 +1,7 @@
-import type { NodeSummary } from '../facts/current.js';
+import type { NodeSummary, PlannedFacts } from '../facts/current.js';
 import type { PlanContext, PlanningInput } from '../context.js';
 import { nodeId } from '../../names.js';
-import { indexesOf, rangesOf } from '../plan.js';
+import { indexesOf } from '../plan.js';
 import { PlanError } from '../plan-error.js';
 import type { ServiceAction } from '../../action.js';
 
@@ -21,24 +21,11 @@ export function selectNodes(
 
 /** Scripts can run on it: it was confirmed and not found gone, and no operation went on without it. */
 export function isUsable({ facts }: NodeSummary): boolean {
-  return canRun(facts) && facts.excluded === undefined;
+  return isReachable(facts) && facts.excluded === undefined;
 }
 
-function canRun({ CONFIRM: confirmed, seen }: NodeSummary['facts']): boolean {
+export function isReachable({ CONFIRM: confirmed, seen }: PlannedFacts): boolean {
   return confirmed === true && seen !== 'gone';
-}
-
-/** The nodes that an operation may use: those that it names even if an earlier one went on without them. */
-export function usableNodes(
-  { current }: PlanContext,
-  named: readonly string[] | undefined,
-): readonly NodeSummary[] {
-  return current.nodes.flatMap((summary) => {
-    if (isUsable(summary)) return [summary];
-    if (named === undefined || summary.facts.excluded !== 'before' || !canRun(summary.facts)) return [];
-    const nodes = rangesOf(selectNodes(summary, named));
-    return nodes.length === 0 ? [] : [{ ...summary, nodes }];
-  });
 }
 
 /** The services that a node has or is to have. */

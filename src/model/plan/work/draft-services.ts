@@ -11,12 +11,12 @@ import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from 
 import { afterReboot, cameUpAgain } from '../machines/machines.js';
 import {
   checkNodes,
+  isReachable,
   isUsable,
   listNames,
   meantServices,
   selectNodes,
   servicesOn,
-  usableNodes,
 } from '../intent/selection.js';
 import {
   workToReconfigure,
@@ -102,7 +102,7 @@ function workOfFollowing(
   );
 }
 
-/** exec: one command on each node that has not run it in this operation. */
+/** exec: one command on each node that has not run it in this operation; on one that failed before, if it is named. */
 export function draftExec(context: PlanContext, intent: ExecIntent): readonly DraftKind[] {
   if (intent.nodes !== undefined) checkNodes(context, intent.nodes);
   const step: DraftStep = {
@@ -110,8 +110,10 @@ export function draftExec(context: PlanContext, intent: ExecIntent): readonly Dr
     action: 'EXEC',
     batchSlot: context.rolling === undefined ? undefined : '@exec',
   };
-  return usableNodes(context, intent.nodes)
-    .filter(({ facts }) => facts.executed !== true)
+  const mayRun = (summary: NodeSummary): boolean =>
+    intent.nodes === undefined ? isUsable(summary) : isReachable(summary.facts);
+  return context.current.nodes
+    .filter((summary) => mayRun(summary) && summary.facts.executed !== true)
     .flatMap((summary: NodeSummary) =>
       draft({
         group: summary.group,
