@@ -9,8 +9,8 @@ export interface JsonApiOptions extends Pick<HttpContext, 'signal' | 'calls'> {
   readonly headers?: Readonly<Record<string, string>>;
   /** Timeout of one call, in ms. Default: the deadline of the task. */
   readonly timeoutMs?: number;
-  /** What a refusal means if its status does not say it; undefined: what the status says. */
-  readonly kindOf?: (status: number, body: JsonObject) => FailureKind | undefined;
+  /** Kinds of refusals by the error code in their bodies. Default: by their status. */
+  readonly kinds?: Readonly<Record<string, FailureKind>>;
 }
 
 export interface JsonResponse {
@@ -92,9 +92,11 @@ export class JsonApi {
   #refusal(method: string, path: string, response: HttpResponse): PluginError {
     const { status, json } = response;
     const body = isJsonObject(json) ? json : {};
+    const code = codeIn(body);
+    const { kinds = {} } = this.#options;
     return new PluginError(
-      this.#options.kindOf?.(status, body) ?? kindOfStatus(status),
-      `${nameOf(method, path)} was refused (${[status, ...codeIn(body)].join(' ')}): ${reasonIn(body)}`,
+      (Object.hasOwn(kinds, code) ? kinds[code] : undefined) ?? kindOfStatus(status),
+      `${nameOf(method, path)} was refused (${`${status} ${code}`.trim()}): ${reasonIn(body)}`,
       retryAfter(response),
     );
   }
@@ -110,9 +112,9 @@ function kindOfStatus(status: number): FailureKind {
 }
 
 /** `{"error": {"code": …}}` or `{"code": …}` */
-function codeIn({ error, code }: JsonObject): readonly string[] {
+function codeIn({ error, code }: JsonObject): string {
   const found = (isJsonObject(error) ? error['code'] : undefined) ?? code;
-  return typeof found === 'string' ? [found] : [];
+  return typeof found === 'string' ? found : '';
 }
 
 /** `{"error": {"message": …}}`, `{"message": …}` or `{"error": …}` */

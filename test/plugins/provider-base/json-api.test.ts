@@ -51,8 +51,7 @@ describe('a client of a JSON API', () => {
       headers: { authorization: 'Bearer key' },
       signal: new AbortController().signal,
       calls: { take: async () => void (taken += 1) } as never,
-      kindOf: (_status, { error }) =>
-        JSON.stringify(error ?? '').includes('Full') ? ('Capacity' as const) : undefined,
+      kinds: { Full: 'Capacity' },
     });
 
   it('returns what it was sent, and absence, within the rate limit', async () => {

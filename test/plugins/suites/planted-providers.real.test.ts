@@ -64,7 +64,7 @@ describe('the suite of providers detects a plugin', () => {
     [
       'that ignores its signal',
       'cancel',
-      [['signal, calls, kindOf });', 'signal: new AbortController().signal, calls, kindOf });']],
+      [['signal, calls, kinds });', 'signal: new AbortController().signal, calls, kinds });']],
       'the class ignores its signal: pass this.signal to what it waits for',
     ],
     [

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { PluginError, type Calls, type FailureKind } from '../../contract.js';
+import { PluginError, type Calls } from '../../contract.js';
 import { JsonApi } from '../../provider-base/json-api.js';
 
-const errorSchema = z.object({ error: z.object({ code: z.string() }) });
+/** `Conflict`: the resource is attached to a machine that is being deleted. */
+const kinds = { InsufficientCapacity: 'Capacity', QuotaExceeded: 'Quota', Conflict: 'NotReady' } as const;
 
 export interface ApiOptions {
   readonly endpoint: string;
@@ -19,7 +20,7 @@ export class ExampleApi {
   constructor({ endpoint, apiKey, signal, calls }: ApiOptions) {
     this.#endpoint = endpoint;
     const headers = { authorization: `Bearer ${apiKey}` };
-    this.#api = new JsonApi({ server: endpoint, headers, signal, calls, kindOf });
+    this.#api = new JsonApi({ server: endpoint, headers, signal, calls, kinds });
   }
 
   /** Returns undefined for 404 and 410. @throws PluginError, also when the answer does not fit the schema. */
@@ -37,19 +38,5 @@ export class ExampleApi {
       'Invalid',
       `${method} ${path} returned a response that this plugin does not understand: ${z.prettifyError(parsed.error)}. Is ${this.#endpoint} a machine service?`,
     );
-  }
-}
-
-function kindOf(_status: number, body: unknown): FailureKind | undefined {
-  switch (errorSchema.safeParse(body).data?.error.code) {
-    case 'InsufficientCapacity':
-      return 'Capacity';
-    case 'QuotaExceeded':
-      return 'Quota';
-    // The resource is attached to a machine that is being deleted.
-    case 'Conflict':
-      return 'NotReady';
-    default:
-      return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PluginError, type Calls, type FailureKind } from '../../contract.js';
+import { PluginError, type Calls } from '../../contract.js';
 import { JsonApi } from '../../provider-base/json-api.js';
 
 /** Longest time one call may take, in ms; the descriptor's callDeadlineMs says the same. */
@@ -32,8 +32,7 @@ export const flavorsSchema = z.object({
   flavors: z.record(z.string(), z.object({ cores: z.number(), memoryMb: z.number() })),
 });
 export const imagesSchema = z.object({ images: z.array(z.string()) });
-const pageSchema = z.object({ machines: z.array(summarySchema), next: z.string().optional() });
-const errorSchema = z.object({ error: z.object({ code: z.string() }) });
+const kinds = { InsufficientCapacity: 'Capacity', QuotaExceeded: 'Quota' } as const;
 
 export interface ApiOptions {
   readonly endpoint: string;
@@ -59,7 +58,7 @@ export class LocalApi {
 
   constructor({ endpoint, apiKey, signal, calls }: ApiOptions) {
     const headers = { authorization: `Bearer ${apiKey}` };
-    this.#api = new JsonApi({ server: endpoint, headers, timeoutMs: callDeadlineMs, signal, calls, kindOf });
+    this.#api = new JsonApi({ server: endpoint, headers, timeoutMs: callDeadlineMs, signal, calls, kinds });
   }
 
   /** Returns `found: false` for 404 and 410. @throws PluginError, also if the body does not fit the schema. */
@@ -92,12 +91,6 @@ export class LocalApi {
   }
 
   transfer: JsonApi['transfer'] = (...words) => this.#api.transfer(...words);
-}
-
-function kindOf(_status: number, body: unknown): FailureKind | undefined {
-  const code = errorSchema.safeParse(body).data?.error.code;
-  if (code === 'InsufficientCapacity') return 'Capacity';
-  return code === 'QuotaExceeded' ? 'Quota' : undefined;
 }
 
 /** @throws PluginError Invalid when the body is not what the API promises. */
