@@ -29,7 +29,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^activities\//,
-    may: /^(model|schema|activities)\/|^detached\/detached-run\.js$|^plugins\/(contract|registry|errors|login-references)\.js$|^(p-limit|@temporalio\/(activity|common))$|^node:/,
+    may: /^(model|schema|activities)\/|^detached\/detached-run\.js$|^plugins\/(contract|registry|errors|login-references|provider-call)\.js$|^(p-limit|@temporalio\/(activity|common))$|^node:/,
   },
   {
     files: /^plugins\/providers\/aws\//,
@@ -68,7 +68,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^testing\//,
-    may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors|login-references)\.js$|^node:/,
+    may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors|login-references|provider-call)\.js$|^node:/,
   },
   {
     files: /^schema\//,

@@ -95,6 +95,16 @@ export function openAttempt(
   return attempt;
 }
 
+/**
+ * Sends heartbeats until its result is called, so that the activity restarts within seconds after the death of its
+ * worker.
+ */
+export function beatUntilEnded(heartbeat: () => void): () => void {
+  const { heartbeatTimeoutMs = 5_000 } = Context.current().info;
+  const timer = setInterval(heartbeat, Math.max(250, heartbeatTimeoutMs / 4));
+  return () => clearInterval(timer);
+}
+
 export interface AttemptFacts {
   readonly taskId: string;
   /** How it reads in logs and messages. */
@@ -132,7 +142,7 @@ export function beginAttempt(
     beat = Date.now();
     context.heartbeat(details());
   };
-  const timer = setInterval(heartbeat, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
+  const endBeats = beatUntilEnded(heartbeat);
   const forget = parts.inFlight.add({
     taskId,
     title,
@@ -185,7 +195,7 @@ export function beginAttempt(
       return faults;
     },
     async close() {
-      clearInterval(timer);
+      endBeats();
       forget();
       output.note('debug', `attempt ${info.attempt} ended`);
       const unwritten = await output.close();

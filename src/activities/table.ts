@@ -15,7 +15,7 @@ import type { ReservationSettings } from '../model/reservation/state.js';
 import type { Limits, ServerFeatures } from '../model/cluster/limits.js';
 import type { Peer, Task } from '../model/node/task.js';
 import type { BuildCommand } from '../schema/config-builder.js';
-import { beginAttempt, openAttempt, type Attempt } from './attempt.js';
+import { beatUntilEnded, beginAttempt, openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator/automator-task.js';
 import { runCommand } from './automator/exec-task.js';
 import { toFailure } from './failures.js';
@@ -319,20 +319,17 @@ async function conclude<Result>(
   }
 }
 
-/** Interval of heartbeats, in ms: well below the heartbeat timeout. */
-const beatMs = 1_000;
-
-/** Sends heartbeats, so that the activity restarts within seconds after the death of its worker. */
+/** An activity without an attempt of its own to report. */
 function heartbeating<Args extends unknown[], Result>(
   activity: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {
   return async (...args) => {
     const context = Context.current();
-    const timer = setInterval(() => context.heartbeat(), beatMs);
+    const endBeats = beatUntilEnded(() => context.heartbeat());
     try {
       return await activity(...args);
     } finally {
-      clearInterval(timer);
+      endBeats();
     }
   };
 }

@@ -1,10 +1,9 @@
 import { isJsonObject, type JsonObject } from '../model/json.js';
-import { anySignal } from '../model/signals.js';
 import type { Config } from '../config/index.js';
 import type { ProviderAccount } from '../model/provider-account.js';
-import type { Claims, PluginContext, PluginLog } from '../plugins/contract.js';
-import { isPluginError, PluginError } from '../plugins/errors.js';
-import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
+import type { PluginContext, PluginLog } from '../plugins/contract.js';
+import { accountTask } from '../plugins/provider-call.js';
+import type { RegisteredProvider } from '../plugins/registry.js';
 import type { Descriptor } from '../schema/descriptor.js';
 import { checkFieldFiles } from '../schema/field-files.js';
 import { checkFields, checkResolved } from '../schema/fields.js';
@@ -51,23 +50,6 @@ export async function resolveProviderFields(
   return { ...resolved, fields };
 }
 
-/** A provider's call ends at the deadline of its descriptor, as everywhere. @throws PluginError Retryable */
-export async function callInTime<Answer>(
-  { create, descriptor: { callDeadlineMs } }: RegisteredProvider,
-  context: PluginContext,
-  call: (provider: ProviderWithAbilities) => Promise<Answer>,
-): Promise<Answer> {
-  const deadline = AbortSignal.timeout(callDeadlineMs);
-  try {
-    return await call(create({ ...context, signal: anySignal([context.signal, deadline]) }));
-  } catch (error) {
-    if (!deadline.aborted || isPluginError(error)) throw error;
-    throw new PluginError('Retryable', `the provider did not answer within ${callDeadlineMs} ms`, {
-      cause: error,
-    });
-  }
-}
-
 /** Checked, with defaults, secrets resolved, as a worker does. @throws ProblemsError, PluginError Auth */
 export async function openFields(
   { descriptor }: RegisteredProvider,
@@ -86,34 +68,26 @@ export function refuseProblems(problems: readonly Problem[]): void {
   if (hasErrors(problems)) throw new ProblemsError('These fields cannot be used:', problems);
 }
 
-/** For a call outside of a worker. `claims`: the machine of the account to use. */
+/** For a call outside of a worker. `machine`: the machine of the account to use. */
 export function contextOf(
   { descriptor }: RegisteredProvider,
   {
     name,
     fields,
-    claims = noClaims,
-  }: { readonly name: string; readonly fields: JsonObject; readonly claims?: Claims },
+    machine,
+  }: { readonly name: string; readonly fields: JsonObject; readonly machine?: string },
 ): PluginContext {
   return {
     fields,
     signal: new AbortController().signal,
     log: silent,
-    claims,
-    task: {
-      // CONFIRM is the read-only action.
-      taskId: `-/-/CONFIRM/test of ${name}`,
-      taskName: 'CONFIRM',
-      clusterId: '-',
-      clusterUid: '-',
-      nodeId: '-',
-      incarnation: 0,
-      attempt: 1,
-      config: {},
-      nodes: {},
-      cluster: {},
-      provider: { name, type: descriptor.name, fields },
+    claims: {
+      // The Temporal server keeps the claims; few calls need them.
+      take: () => Promise.resolve(machine),
+      release: () => Promise.resolve(),
+      held: () => Promise.resolve({}),
     },
+    task: accountTask({ name, type: descriptor.name, fields }, { title: `test of ${name}` }),
   };
 }
 
@@ -122,11 +96,4 @@ const silent: PluginLog = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
-};
-
-/** The Temporal server keeps the claims; few calls need them. */
-const noClaims: Claims = {
-  take: () => Promise.resolve(undefined),
-  release: () => Promise.resolve(),
-  held: () => Promise.resolve({}),
 };

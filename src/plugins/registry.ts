@@ -15,6 +15,7 @@ import type { Loaded, RegisteredAutomator, RegisteredPlugin, RegisteredProvider 
 
 export type {
   AutomatorWithAbilities,
+  ProviderContext,
   ProviderWithAbilities,
   RegisteredAutomator,
   RegisteredPlugin,

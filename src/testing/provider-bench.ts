@@ -1,14 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Action } from '../model/action.js';
 import type { JsonObject } from '../model/json.js';
-import { hostname, machineKey, tagNames } from '../model/names.js';
+import { hostname } from '../model/names.js';
 import { mergePayload } from '../model/node/payload.js';
 import { anySignal } from '../model/signals.js';
 import type { CreateRecord, Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
+import { clientToken, machineInput } from '../plugins/provider-call.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
 import { loginReferences } from '../plugins/login-references.js';
 import { CountedCalls, createClaims, makeTask, takeResult, Transcript } from './attempt.js';
@@ -98,13 +99,8 @@ export class ProviderBench {
   subject(): Subject {
     this.#count += 1;
     const nodeId = `app-${this.#count}`;
-    const key = machineKey(this.#clusterUid, nodeId, 1);
-    const tags = {
-      [tagNames.installation]: this.installation,
-      [tagNames.key]: key,
-      [tagNames.cluster]: 'suite',
-      [tagNames.node]: nodeId,
-    };
+    const node = { keyUid: this.#clusterUid, nodeId, incarnation: 1, config: {} };
+    const { key, tags } = machineInput(this.installation, 'suite', node, {});
     const { flavor, image } = this.opened.account;
     return { key, nodeId, tags, config: { flavor, image, hostname: hostname('suite', nodeId) } };
   }
@@ -140,7 +136,7 @@ export class ProviderBench {
     const input = {
       key,
       tags,
-      token: createHash('sha256').update(key).digest('hex'),
+      token: clientToken(key),
       flavor: options.flavor ?? flavor,
       image,
       hostname: hostname('suite', nodeId),

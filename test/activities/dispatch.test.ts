@@ -110,7 +110,7 @@ describe('what a plugin throws', () => {
     expect(failure).toMatchObject({
       type: 'Retryable',
       nonRetryable: false,
-      message: 'CREATE app-1: the provider did not answer within 200 ms',
+      message: 'CREATE app-1: provider fault did not answer within 200 ms',
     });
   });
 });

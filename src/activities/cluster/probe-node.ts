@@ -9,7 +9,7 @@ import { isPluginError } from '../../plugins/errors.js';
 import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
 import { machineOf, type AccountView } from '../provider/account-view.js';
-import { keyOf } from '../provider/machine-input.js';
+import { keyOf } from '../../plugins/provider-call.js';
 import type { ActivityParts } from '../parts.js';
 
 /** Result of probing one machine. `missing`: not seen, which does not prove absence. */

@@ -21,7 +21,7 @@ import {
   type ProbeContext,
   type Verdict,
 } from './probe-node.js';
-import { keyOf } from '../provider/machine-input.js';
+import { keyOf } from '../../plugins/provider-call.js';
 import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../provider/shared-lists.js';
 

@@ -13,18 +13,18 @@ import type {
   WantedSizes,
 } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
+import { accountTask, machineInput } from '../../plugins/provider-call.js';
 import type { ProviderWithAbilities } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { openAccount, type AccountName } from './account.js';
 import type { Attempt } from '../attempt.js';
-import { machineInput } from './machine-input.js';
 import { readImages } from '../../schema/machine-answer.js';
 import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
-import { callsOf } from './rate-limiter.js';
 import { acceptFromProvider } from './references.js';
 import type { ActivityParts } from '../parts.js';
 import { refuseFailure } from '../results.js';
-import { takeLock } from './lock.js';
+import { admitQuestion, type Caller } from './admission.js';
+import { callAccount } from './provider-call.js';
 import type { SharedLists } from './shared-lists.js';
 
 /** A provider account, for probes of machines. */
@@ -65,84 +65,37 @@ export async function viewAccount(
   const { plugin, fields } = account;
   const { descriptor } = plugin;
   const claims = readOnce(parts.claims(ref.name));
-  const open = (signal: AbortSignal): ProviderWithAbilities =>
-    plugin.create({
-      log: attempt.log,
-      signal,
-      fields,
-      claims,
-      calls: callsOf(parts.rateLimiters(ref.name), signal),
-      pools: parts.pools,
-      task: {
-        // CONFIRM is the read-only action.
-        taskId: `-/-/CONFIRM/${attempt.title}`,
-        taskName: 'CONFIRM',
-        clusterId,
-        clusterUid: '-',
-        nodeId: '-',
-        incarnation: 0,
-        attempt: attempt.number,
-        config: {},
-        nodes: {},
-        cluster: {},
-        provider: { name: ref.name, type: descriptor.name, fields },
-      },
-    });
-  const call = async <Value>(work: (provider: ProviderWithAbilities) => Promise<Value>): Promise<Value> => {
-    const lock = await takeLock(parts, plugin, ref.name, attempt);
-    const deadline = AbortSignal.timeout(descriptor.callDeadlineMs);
-    try {
-      return await work(
-        open(
-          anySignal([attempt.signal, attempt.detach, deadline, ...(lock === undefined ? [] : [lock.lost])]),
-        ),
-      );
-    } catch (error) {
-      if (!deadline.aborted || isPluginError(error)) throw error;
-      throw new PluginError(
-        'Retryable',
-        `provider ${ref.name} did not answer within ${descriptor.callDeadlineMs} ms`,
-        { cause: error },
-      );
-    } finally {
-      await lock?.release();
-    }
+  const task = accountTask(
+    { name: ref.name, type: descriptor.name, fields },
+    { title: attempt.title, clusterId, attempt: attempt.number },
+  );
+  const call = async <Value>(
+    work: (provider: ProviderWithAbilities) => Promise<Value>,
+    caller: Caller = attempt,
+  ): Promise<Value> => {
+    const admission = await admitQuestion(parts, plugin, ref.name, caller);
+    return callAccount(parts, account, { task, attempt: caller, admission, context: { claims } }, work);
   };
+  const inputOf = (node: ProbedNode): MachineInput =>
+    machineInput(parts.installation, clusterId, node, fields);
   return {
     account: ref.name,
     consistencyWindowMs: descriptor.consistencyWindowMs,
     async list(since, installation = parts.installation) {
       if (!plugin.abilities.includes('list')) return undefined;
-      const ask = (signal: AbortSignal) => {
-        return {
-          list: async (tags: Readonly<Record<string, string>>) => {
-            // Others wait for this list too, so it does not end with the first caller.
-            const lock = await takeLock(parts, plugin, ref.name, {
-              at: (step) => attempt.at(step),
-              signal,
-              detach: signal,
-            });
-            try {
-              return (
-                (await open(lock === undefined ? signal : anySignal([signal, lock.lost])).list?.(tags)) ?? []
-              );
-            } finally {
-              await lock?.release();
-            }
-          },
-        };
-      };
+      const tags = { [tagNames.installation]: installation };
+      // Others wait for this list too, so it does not end with the first caller.
+      const ask = (signal: AbortSignal) =>
+        call(async (provider) => (await provider.list?.(tags)) ?? [], { ...attempt, signal, detach: signal });
       const leave = anySignal([attempt.signal, attempt.detach]);
-      return within(lists.get(account, { [tagNames.installation]: installation }, ask, since), leave).catch(
-        (error: unknown) => {
-          if (leave.aborted || isPluginError(error)) throw error;
-          throw new PluginError(
-            'Retryable',
-            `provider ${ref.name} did not list its machines (${error instanceof Error ? error.message : String(error)})`,
-            { cause: error },
-          );
-        },
-      );
+      return within(lists.get(account, tags, ask, since), leave).catch((error: unknown) => {
+        if (leave.aborted || isPluginError(error)) throw error;
+        throw new PluginError(
+          'Retryable',
+          `provider ${ref.name} did not list its machines (${error instanceof Error ? error.message : String(error)})`,
+          { cause: error },
+        );
+      });
     },
     images: async (installation) =>
       plugin.abilities.includes('listImages')
@@ -154,24 +107,18 @@ export async function viewAccount(
           )
         : undefined,
     ...(isReachedByPlugin(plugin)
-      ? {
-          reach: (node) =>
-            call((provider) =>
-              reachByPlugin(plugin, provider, machineInput(parts.installation, clusterId, node, fields)),
-            ),
-        }
+      ? { reach: (node) => call((provider) => reachByPlugin(plugin, provider, inputOf(node))) }
       : {}),
     quota: (wanted) => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.(wanted))),
     offers: (wanted) =>
       call(async (provider) => checkOffers(descriptor.name, await provider.offers?.(wanted))),
     reused: (node) =>
       call(async (provider) => {
-        if (plugin.abilities.includes('nodeReused'))
-          await provider.nodeReused?.(machineInput(parts.installation, clusterId, node, fields));
+        if (plugin.abilities.includes('nodeReused')) await provider.nodeReused?.(inputOf(node));
       }),
     lookUp: (node) =>
       call(async (provider) => {
-        const machine = machineInput(parts.installation, clusterId, node, fields);
+        const machine = inputOf(node);
         const found =
           provider.find === undefined
             ? undefined

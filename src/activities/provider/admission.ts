@@ -20,6 +20,9 @@ export interface Admission {
   release(): Promise<void>;
 }
 
+/** An attempt, as far as its calls of providers need it. */
+export type Caller = Pick<Attempt, 'at' | 'log' | 'signal' | 'detach'>;
+
 /**
  * Waits for the lock of the account, for a process of the plugin, and for the first call that the account's
  * limit grants.
@@ -29,13 +32,12 @@ export async function admit(
   parts: Pick<ActivityParts, 'locks' | 'rateLimiters'>,
   plugin: RegisteredProvider,
   account: string,
-  attempt: Attempt,
+  attempt: Caller,
   signals: readonly AbortSignal[] = [],
 ): Promise<Admission> {
   const since = performance.now();
   const leave = anySignal([attempt.signal, attempt.detach, ...signals]);
-  const at = (step: string): void => attempt.at(step);
-  const lock = await takeLock(parts, plugin, account, { at, signal: leave, detach: leave });
+  const lock = await takeLock(parts, plugin, account, attempt, leave);
   let reservation: Reservation | undefined;
   const release = async (): Promise<void> => {
     reservation?.release();
@@ -63,4 +65,24 @@ export async function admit(
     await release();
     throw error;
   }
+}
+
+/**
+ * Waits for the lock only: a question about an account goes before the tasks that have not begun, for it changes
+ * nothing, and many make no call at all.
+ */
+export async function admitQuestion(
+  parts: Pick<ActivityParts, 'locks' | 'rateLimiters'>,
+  plugin: RegisteredProvider,
+  account: string,
+  attempt: Caller,
+): Promise<Admission> {
+  const leave = anySignal([attempt.signal, attempt.detach]);
+  const lock = await takeLock(parts, plugin, account, attempt, leave);
+  return {
+    waitedMs: lock?.waitedMs ?? 0,
+    calls: (signal) => callsOf(parts.rateLimiters(account), signal),
+    release: async () => lock?.release(),
+    lock,
+  };
 }

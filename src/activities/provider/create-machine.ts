@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../model/json.js';
 import type { TaskOutcome } from '../../model/node/task-request.js';
 import type { Machine } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
+import { clientToken } from '../../plugins/provider-call.js';
 import { tagNames } from '../../model/names.js';
 import { createOnce } from './create-once.js';
 import { recordedSteps } from './create-record.js';
@@ -41,7 +41,7 @@ export async function createMachine(
       flavor: textOf(config, 'flavor'),
       image: textOf(config, 'image'),
       hostname,
-      token: createHash('sha256').update(machine.key).digest('hex'),
+      token: clientToken(machine.key),
     });
   const returned = await (plugin.descriptor.idempotency === 'none' ? createOnce(call, create) : create());
   const taken = await acceptFromProvider(call.parts, request.provider.name, returned, {

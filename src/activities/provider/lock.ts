@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { anySignal, within } from '../../model/signals.js';
+import { within } from '../../model/signals.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
@@ -22,19 +22,20 @@ const askMs = 10_000;
 /**
  * Waits for the exclusive right to call this account, over all workers; undefined where the plugin's client
  * bears several calls at a time.
+ * @param leave ends the wait.
  * @throws PluginError Retryable when the lock does not answer.
  */
 export async function takeLock(
   { locks }: Pick<ActivityParts, 'locks'>,
   { descriptor }: RegisteredProvider,
   account: string,
-  attempt: Pick<Attempt, 'at' | 'signal' | 'detach'>,
+  attempt: Pick<Attempt, 'at'>,
+  leave: AbortSignal,
 ): Promise<HeldLock | undefined> {
   if (!descriptor.serial) return undefined;
   const begin = performance.now();
   const lock = locks(account);
   const holder = randomUUID();
-  const leave = anySignal([attempt.signal, attempt.detach]);
   attempt.at(`waits for its turn to call ${account}`);
   for (;;) {
     if (await ask(lock, account, holder, leave)) return hold(lock, holder, performance.now() - begin);

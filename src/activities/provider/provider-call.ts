@@ -4,14 +4,13 @@ import { anySignal } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
 import type { MachineInput } from '../../plugins/contract.js';
-import { isPluginError, PluginError, ProgramFault } from '../../plugins/errors.js';
-import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
+import { callInTime, machineInput, type CallLimits } from '../../plugins/provider-call.js';
+import type { ProviderContext, ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
 import { openAccount, type AccountName, type OpenAccount } from './account.js';
-import { admit, type Admission } from './admission.js';
+import { admit, type Admission, type Caller } from './admission.js';
 import { openCreateRecord } from './create-record.js';
-import { machineInput } from './machine-input.js';
 import { resolveOwnSecret } from './own-secret.js';
 import { refuseForeign } from './references.js';
 
@@ -46,6 +45,55 @@ export interface ProviderCall {
   readonly admission: Admission;
 }
 
+/** An admitted call of an account: its limits begin once it was admitted. */
+export interface AccountCall extends CallLimits {
+  readonly task: Task;
+  readonly attempt: Caller;
+  readonly admission: Admission;
+  /** What the plugin gets besides what every call has. */
+  readonly context?: Partial<ProviderContext>;
+  /** End the call, as the signals of the attempt do. */
+  readonly signals?: readonly AbortSignal[];
+  /** The call continues if the task is cancelled. */
+  readonly survivesCancel?: boolean;
+}
+
+/**
+ * Makes one call of a provider, of a task as well as of a question about its account: gives the plugin its signals, and
+ * releases the admission at the end.
+ * @throws PluginError Retryable if the plugin did not end within the deadline.
+ */
+export async function callAccount<Value>(
+  parts: ActivityParts,
+  { name, plugin, fields }: OpenAccount,
+  { task, attempt, admission, context, signals = [], survivesCancel = false, ...limits }: AccountCall,
+  work: (provider: ProviderWithAbilities) => Promise<Value>,
+): Promise<Value> {
+  const { lock, reservation } = admission;
+  const signal = anySignal([
+    ...(survivesCancel ? [] : [attempt.signal]),
+    attempt.detach,
+    ...signals,
+    ...(lock === undefined ? [] : [lock.lost]),
+  ]);
+  const whole: ProviderContext = {
+    task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } },
+    log: attempt.log,
+    signal,
+    fields,
+    claims: parts.claims(name),
+    calls: admission.calls(signal),
+    pools: parts.pools,
+    reservation,
+    ...context,
+  };
+  try {
+    return await callInTime(plugin, whole, work, limits);
+  } finally {
+    await admission.release();
+  }
+}
+
 export interface CallOptions {
   /** Limit of the call itself, in ms, after it was admitted. It ends the provider's connections too. */
   readonly deadlineMs: number;
@@ -56,8 +104,7 @@ export interface CallOptions {
 }
 
 /**
- * Makes one call of a provider: waits for admission (lock, process, rate limit), gives the plugin its
- * signals, and releases everything at the end.
+ * Makes one call of a task's provider, once it is admitted (lock, process, rate limit).
  * @throws PluginError Retryable, ProgramFault of a program, if the plugin did not end within the deadline.
  */
 export async function callProvider<Value>(
@@ -67,55 +114,32 @@ export async function callProvider<Value>(
     request,
     attempt,
   }: { readonly task: Task; readonly request: TaskRequest; readonly attempt: Attempt },
-  { plugin, fields, secrets, machine }: ProviderTarget,
-  { deadlineMs, signals = [], survivesCancel = false }: CallOptions,
+  { machine, ...account }: ProviderTarget,
+  options: CallOptions,
   work: (call: ProviderCall) => Promise<Value>,
 ): Promise<Value> {
-  const account = request.provider.name;
-  const admission = await admit(parts, plugin, account, attempt, signals);
-  const { lock, reservation } = admission;
-  const deadline = AbortSignal.timeout(deadlineMs);
-  const signal = anySignal([
-    ...(survivesCancel ? [] : [attempt.signal]),
-    attempt.detach,
-    deadline,
-    ...signals,
-    ...(lock === undefined ? [] : [lock.lost]),
-  ]);
-  const known = [...secrets];
-  const provider = plugin.create({
-    task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } },
-    log: attempt.log,
-    signal,
+  const { name, plugin } = account;
+  const admission = await admit(parts, plugin, name, attempt, options.signals);
+  const secrets = [...account.secrets];
+  const context: Partial<ProviderContext> = {
     detach: attempt.detach,
-    fields,
-    claims: parts.claims(account),
-    runs: { folder: parts.runFolder, claims: parts.claims(runsOf(account)) },
-    calls: admission.calls(signal),
+    runs: { folder: parts.runFolder, claims: parts.claims(runsOf(name)) },
     record: isRepeated(task, plugin) ? openCreateRecord(parts, attempt, request, machine.key) : undefined,
-    pools: parts.pools,
     resolveReferences: async (value, place) => {
-      await refuseForeign(parts, account, value, place);
+      await refuseForeign(parts, name, value, place);
       const resolved = await parts.resolveSecrets(value, { writtenBy: 'administrator', place });
       attempt.hide(resolved.secrets);
-      known.push(...resolved.secrets);
+      secrets.push(...resolved.secrets);
       return resolved.value as JsonObject;
     },
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
-    reservation,
+  };
+  // A program that hangs repeatedly is a fault of the plugin.
+  const call = { ...options, task, attempt, admission, context, hangIsFault: true };
+  return callAccount(parts, account, call, async (provider) => {
+    attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
+    return work({ parts, plugin, provider, request, attempt, machine, secrets, admission });
   });
-  attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
-  try {
-    return await work({ parts, plugin, provider, request, attempt, machine, secrets: known, admission });
-  } catch (error) {
-    // A program that hangs repeatedly is a fault of the plugin.
-    if (!deadline.aborted || isPluginError(error) || error instanceof ProgramFault) throw error;
-    throw new PluginError('Retryable', `the provider did not answer within ${deadlineMs} ms`, {
-      cause: error,
-    });
-  } finally {
-    await admission.release();
-  }
 }
 
 /** CREATE of idempotency `none` is never repeated by itself: it has nothing to continue. */

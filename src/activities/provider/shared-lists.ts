@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { stableJson } from '../../model/node/payload.js';
-import type { Machine, ProviderAbilities } from '../../plugins/contract.js';
+import type { Machine } from '../../plugins/contract.js';
 import type { OpenAccount } from './account.js';
 
 /** Default maximum age of a shared list, in ms. */
@@ -11,7 +11,7 @@ export interface SharedLists {
   get(
     account: OpenAccount,
     tags: Readonly<Record<string, string>>,
-    ask: (signal: AbortSignal) => Pick<ProviderAbilities, 'list'>,
+    ask: (signal: AbortSignal) => Promise<readonly Machine[]>,
     since?: number,
   ): Promise<readonly Machine[]>;
 }
@@ -29,7 +29,7 @@ export function createSharedLists(): SharedLists {
       const shared = lists.get(key);
       if (shared !== undefined && shared.askedAt > since) return shared.machines;
       // Not tied to the first caller's signal: others wait for it too.
-      const machines = ask(AbortSignal.timeout(plugin.descriptor.callDeadlineMs)).list(tags);
+      const machines = ask(AbortSignal.timeout(plugin.descriptor.callDeadlineMs));
       const entry = { askedAt: performance.now(), machines };
       lists.set(key, entry);
       const forget = (): void => {

@@ -3,9 +3,10 @@ import type { JsonObject } from '../../model/json.js';
 import { tagNames } from '../../model/names.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 import { isPluginError } from '../../plugins/errors.js';
+import { callInTime } from '../../plugins/provider-call.js';
 import { loadRegistry, type RegisteredProvider } from '../../plugins/registry.js';
 import { createRedactor } from '../../secrets/redact.js';
-import { callInTime, contextOf, openFields } from '../provider-call.js';
+import { contextOf, openFields } from '../provider-call.js';
 import { testMachines } from './test-machines.js';
 import type { Workspace } from './workspace.js';
 

@@ -2,11 +2,12 @@ import pLimit from 'p-limit';
 import type { Config } from '../../config/index.js';
 import type { JsonObject } from '../../model/json.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
-import type { Claims, MachineInput } from '../../plugins/contract.js';
+import type { MachineInput } from '../../plugins/contract.js';
+import { callInTime } from '../../plugins/provider-call.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
 import { probe } from '../../ssh/probe.js';
 import { findTarget } from '../login.js';
-import { callInTime, contextOf, resolveFields } from '../provider-call.js';
+import { contextOf, resolveFields } from '../provider-call.js';
 
 /** Machines that are tested concurrently. */
 const atOnce = 20;
@@ -55,7 +56,7 @@ function wayOf({ abilities }: RegisteredProvider): string {
 async function tryMachine(tested: TestedAccount, machine: string): Promise<string | undefined> {
   const { plugin, config, account, name, fields } = tested;
   const context = {
-    ...contextOf(plugin, { name, fields, claims: claimOf(machine) }),
+    ...contextOf(plugin, { name, fields, machine }),
     resolveReferences: async (value: JsonObject, place: string) =>
       (await resolveFields(config.environment, value, place)).fields,
   };
@@ -78,12 +79,4 @@ async function tryMachine(tested: TestedAccount, machine: string): Promise<strin
   const target = await findTarget(config, { node: machine, account: name, payload: result, mayPin: true });
   await probe({ ...target, ...(account.hostKeys === 'pin' ? { pinsWithPassword: true } : {}) });
   return undefined;
-}
-
-function claimOf(machine: string): Claims {
-  return {
-    take: () => Promise.resolve(machine),
-    release: () => Promise.resolve(),
-    held: () => Promise.resolve({}),
-  };
 }

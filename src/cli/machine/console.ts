@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Claims, ConsoleCommand, PluginContext } from '../../plugins/contract.js';
+import type { ConsoleCommand, PluginContext } from '../../plugins/contract.js';
+import { callInTime } from '../../plugins/provider-call.js';
 import { childEnvironment } from '../../config/child-environment.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
-import { callInTime, contextOf, openFields, resolveFields } from '../provider-call.js';
+import { contextOf, openFields, resolveFields } from '../provider-call.js';
 import { type Session, withSession } from '../session.js';
 
 /**
@@ -48,7 +49,7 @@ async function commandFor({ client, config }: Session, name: string): Promise<Co
       throw new CliError('Invalid', `provider type ${written.type} does not support consoles`);
     const { fields } = await openFields(plugin, written, environment);
     const context: PluginContext = {
-      ...contextOf(plugin, { name: account, fields, claims: claimOf(providerid) }),
+      ...contextOf(plugin, { name: account, fields, machine: providerid }),
       resolveReferences: async (value, place) => (await resolveFields(environment, value, place)).fields,
     };
     return await callInTime(plugin, context, async (provider) => {
@@ -59,13 +60,4 @@ async function commandFor({ client, config }: Session, name: string): Promise<Co
   } finally {
     await registry.close();
   }
-}
-
-/** The machine's workflow says which machine of the account it is. */
-function claimOf(providerid: string): Claims {
-  return {
-    take: () => Promise.resolve(providerid),
-    release: () => Promise.resolve(),
-    held: () => Promise.resolve({}),
-  };
 }

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { serviceActions } from '../../model/action.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
-import { machineKey, tagNames } from '../../model/names.js';
 import type { Config } from '../../config/index.js';
 import { checkAutomators } from '../../plugins/check-accounts.js';
 import type { Automator, NodeAddress, PluginContext, Task, TaskResult } from '../../plugins/contract.js';
 import { isPluginError } from '../../plugins/errors.js';
+import { callInTime, clientToken, machineInput } from '../../plugins/provider-call.js';
 import { loadRegistry, type ProviderWithAbilities, type Registry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { ProblemsError } from '../../schema/problem.js';
@@ -18,7 +17,7 @@ import { createShell } from '../../ssh/shell.js';
 import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { authOf, readTarget } from '../login.js';
-import { callInTime, refuseProblems, resolveFields, resolveProviderFields } from '../provider-call.js';
+import { refuseProblems, resolveFields, resolveProviderFields } from '../provider-call.js';
 import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 
 /**
@@ -159,23 +158,13 @@ async function callProvider(provider: ProviderWithAbilities, task: Task): Promis
     config,
     provider: { fields },
   } = task;
-  const key = machineKey(clusterUid, nodeId, incarnation);
-  const tags = {
-    [tagNames.installation]: 'try',
-    [tagNames.key]: key,
-    [tagNames.cluster]: clusterId,
-    [tagNames.node]: nodeId,
-  };
-  const { providerid } = config;
-  const machine = { key, tags, fields, providerid: typeof providerid === 'string' ? providerid : undefined };
+  const machine = machineInput('try', clusterId, { keyUid: clusterUid, nodeId, incarnation, config }, fields);
   if (task.taskName === 'CONFIRM') return provider.confirm(machine);
   if (task.taskName === 'DELETE') return provider.delete(machine);
   const [flavor, image, hostname] = ['flavor', 'image', 'hostname'].map((name) => textOf(config[name]));
   return provider.create({
-    key,
-    tags,
-    fields,
-    token: createHash('sha256').update(key).digest('hex'),
+    ...machine,
+    token: clientToken(machine.key),
     flavor: flavor ?? '',
     image: image ?? '',
     hostname: hostname ?? '',

@@ -47,12 +47,7 @@ describe.skipIf(noRedfish !== undefined || !hasTerminal)(
         controllers: { blade: { ...controller, ...more } },
       };
       const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
-      const claims = {
-        take: () => Promise.resolve('blade'),
-        release: () => Promise.resolve(),
-        held: () => Promise.resolve({}),
-      };
-      const context = contextOf(registry.provider('redfish'), { name: 'rack', fields, claims });
+      const context = contextOf(registry.provider('redfish'), { name: 'rack', fields, machine: 'blade' });
       await registry.close();
       return new RedfishProvider(context).console({ providerid: 'blade', key: '', tags: {}, fields });
     }
