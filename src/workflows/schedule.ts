@@ -153,7 +153,7 @@ function queueOf(
 export async function scheduleTask(
   action: Action,
   request: TaskRequest,
-  placement: Placement,
+  placement: Pick<Placement, 'site' | 'provider' | 'confirmWithinMs' | 'launchWithinMs'>,
   { mayFail, withinMs }: Pick<Step, 'mayFail' | 'withinMs'> = {},
 ): Promise<TaskOutcome> {
   const row = activityTable[action];

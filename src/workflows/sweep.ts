@@ -7,10 +7,11 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { JsonObject } from '../model/json.js';
 import type { MachineOrder } from '../model/machine/messages.js';
 import { parseImageRef } from '../model/machine/image.js';
-import { taskId, readMachineKey, uploadToken } from '../model/names.js';
-import type { Placement } from '../model/node/placement.js';
+import { readMachineKey, uploadToken } from '../model/names.js';
+import type { TaskRequest } from '../model/node/task-request.js';
 import { decideSweep, leakId, withoutRepeats } from '../model/sweep/decide.js';
 import type {
   AccountReport,
@@ -23,6 +24,7 @@ import type {
 } from '../model/sweep/sweep.js';
 import { detailsOfSweep } from '../model/sweep/sweep-text.js';
 import { schedule, scheduleMachineTask, scheduleTask } from './schedule.js';
+import { machineTask } from './task-request.js';
 
 /** Longest wait for machines to be deleted, in ms; the next pass finds the rest. */
 const deletingMs = 10 * 60_000;
@@ -132,24 +134,15 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
   const machine = readMachineKey(key);
   if (account === undefined || machine === undefined)
     return { ...deletion, failed: 'its account is no longer configured' };
-  const { clusterUid, nodeId, incarnation } = machine;
-  const { type, site } = account;
-  const operation = `sweep-${name}`;
-  const provider = { name, type, fields: {} };
-  const task = {
-    clusterId: cluster ?? '-',
-    clusterUid,
-    nodeId,
-    incarnation,
-    run: 1,
+  const { clusterUid, nodeId } = machine;
+  const at = { provider: name, type: account.type, site: account.site, fields: {} };
+  const task = (action: 'DELETE' | 'DELETE_IMAGE', payload: JsonObject): TaskRequest => ({
+    ...machineTask(
+      { ...machine, clusterId: cluster ?? '-', uid: clusterUid, payload, placement: at },
+      { action, operation: `sweep-${name}` },
+    ),
     operation: 'sweep',
-    config: {},
-    cluster: {},
-    peersVersion: 0,
-    peersOf: workflowInfo().workflowId,
-    provider,
-  };
-  const placement: Placement = { provider: name, type, site, flavor: '', image: '', fields: {} };
+  });
   try {
     log.info(`deletes ${leak.what === 'image' ? 'an image' : 'a machine'} without an owner`, {
       account: name,
@@ -160,23 +153,10 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
       leak.what === 'image'
         ? scheduleMachineTask(
             'DELETE_IMAGE',
-            {
-              ...task,
-              taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE_IMAGE', operation }),
-              order: orderOfUpload(nodeId, clusterUid, leak),
-            },
-            { site, provider: name },
+            { ...task('DELETE_IMAGE', {}), order: orderOfUpload(nodeId, clusterUid, leak) },
+            at,
           )
-        : scheduleTask(
-            'DELETE',
-            {
-              ...task,
-              taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE', operation }),
-              config: { providerid },
-              swept: true,
-            },
-            placement,
-          ),
+        : scheduleTask('DELETE', { ...task('DELETE', { providerid }), swept: true }, at),
     );
     return deletion;
   } catch (error) {

@@ -1,21 +1,52 @@
+import { workflowInfo } from '@temporalio/workflow';
 import { milliseconds } from '../model/milliseconds.js';
+import { accountRef, type AssignedMachine } from '../model/node/assigned-machine.js';
 import type { TaskRun } from '../model/node/run.js';
 import type { NodeState } from '../model/node/state.js';
-import type { PlannedPlacement, PluginPins } from '../model/node/placement.js';
+import type { Placement, PlannedPlacement, PluginPins } from '../model/node/placement.js';
 import type { ServiceSpec, ServiceActionSpec } from '../model/cluster/spec.js';
 import { usedVariables } from '../model/cluster/variables.js';
 import { serviceActionKeys, type Action } from '../model/action.js';
 import type { TaskRequest } from '../model/node/task-request.js';
-import { taskId } from '../model/names.js';
+import { taskId, type TaskName } from '../model/names.js';
 import { usedConfig } from '../model/cluster/used-config.js';
 import type { RemovalPolicy, Step } from '../model/plan/plan.js';
 import { isDiscard } from '../model/plan/machines/removals.js';
+
+/** For tasks about images, only the account and a key of its own. */
+type TaskMachine = Omit<AssignedMachine, 'placement'> & {
+  readonly placement: Pick<Placement, 'provider' | 'type' | 'fields'>;
+};
+
+/** The request of a task about a machine that has neither services nor peers. */
+export function machineTask(
+  { clusterId, uid: clusterUid, nodeId, incarnation, payload, placement }: TaskMachine,
+  task: Pick<TaskName, 'action' | 'operation' | 'service' | 'begun'>,
+): TaskRequest {
+  return {
+    taskId: taskId({ ...task, clusterUid, nodeId, incarnation }),
+    clusterId,
+    clusterUid,
+    nodeId,
+    incarnation,
+    run: 1,
+    operation: task.operation,
+    config: payload,
+    cluster: {},
+    peersVersion: 0,
+    peersOf: workflowInfo().workflowId,
+    provider: accountRef(placement),
+  };
+}
+
+/** Of a node that has never had a machine. */
+const nowhere = { provider: '', type: '', fields: {} };
 
 /** What the activity of a step is given. */
 export function requestFor(owner: CarriedNode, step: Step, { number: run, retry }: TaskRun): TaskRequest {
   const node = owner.state();
   const base = owner.taskBase();
-  const { nodeId, incarnation, placement } = node;
+  const { placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
   const { command, variables = {}, absenceConfirmedAt: _confirmed, ...rest } = base;
@@ -23,25 +54,17 @@ export function requestFor(owner: CarriedNode, step: Step, { number: run, retry 
   const pins = pinsFor(owner, step);
   const used = spec === undefined ? undefined : usedVariables(spec.fields, variables);
   const { peers, uses } = (service === undefined ? undefined : owner.service?.(service)) ?? {};
+  const { clusterId, clusterUid: uid } = base;
+  // A command repeats nothing that the nodes were changed for.
+  const begun = action === 'EXEC' ? undefined : owner.begun;
+  const task = { action, service, operation: owner.operation, begun };
   return {
+    ...machineTask({ ...node, clusterId, uid, placement: placement ?? nowhere }, task),
     ...rest,
     cluster: usedConfig(rest.cluster, uses),
     ...(action === 'EXEC' && command !== undefined ? { command } : {}),
-    nodeId,
-    incarnation,
     run,
     ...(retry === undefined ? {} : { retry }),
-    operation: owner.operation,
-    taskId: taskId({
-      clusterUid: base.clusterUid,
-      nodeId,
-      incarnation,
-      service,
-      action,
-      operation: owner.operation,
-      // A command repeats nothing that the nodes were changed for.
-      begun: action === 'EXEC' ? undefined : owner.begun,
-    }),
     config: { ...node.payload, services: node.services },
     ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
     ...(node.adopt === true ? { adopt: true } : {}),
@@ -50,11 +73,6 @@ export function requestFor(owner: CarriedNode, step: Step, { number: run, retry 
       ? { discards: true, madeAt: node.madeAt }
       : {}),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
-    provider: {
-      name: placement?.provider ?? '',
-      type: placement?.type ?? '',
-      fields: placement?.fields ?? {},
-    },
     ...(action === 'CONFIRM' && placement?.answerWithinMs !== undefined
       ? { answerWithinMs: placement.answerWithinMs }
       : {}),

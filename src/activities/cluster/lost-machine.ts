@@ -4,7 +4,7 @@ import type { AnyAction } from '../../model/action.js';
 import { anySignal } from '../../model/signals.js';
 import { diskMarks } from '../../model/machine/actions.js';
 import type { Loss } from '../../model/node/failure.js';
-import type { ProbedNode } from '../../model/node/probe.js';
+import { nodeOfTask } from '../../model/node/assigned-machine.js';
 import { isPluginError, type PluginError } from '../../plugins/errors.js';
 import { MachineLost } from '../failures.js';
 import { viewAccount } from '../provider/account-view.js';
@@ -69,10 +69,8 @@ async function findLoss(
   { parts, request, attempt }: TaskCall,
   lists: SharedLists,
 ): Promise<(Loss & { readonly lagMs: number }) | undefined> {
-  const { clusterId, clusterUid, nodeId, incarnation, keyUid = clusterUid, placement, config } = request;
-  const node: ProbedNode = { nodeId, incarnation, keyUid, placement, config };
-  const view = await viewAccount(parts, lists, clusterId, request.provider, attempt);
-  const verdict = await probeAtProvider({ view, listed: await view.list() }, node);
+  const view = await viewAccount(parts, lists, request.clusterId, request.provider, attempt);
+  const verdict = await probeAtProvider({ view, listed: await view.list() }, nodeOfTask(request));
   if (verdict?.kind === 'missing') return { seen: 'gone', why: verdict.why, lagMs: view.consistencyWindowMs };
   if (verdict?.kind !== 'drift' || (verdict.seen !== 'gone' && verdict.seen !== 'stopped')) return undefined;
   return { seen: verdict.seen, why: verdict.why, lagMs: 0 };

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../model/json.js';
 import { runsOf } from '../../model/names.js';
+import { nodeOfTask } from '../../model/node/assigned-machine.js';
 import { anySignal } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
@@ -26,10 +27,9 @@ export async function openTarget(
   account: AccountName,
   attempt: Attempt,
 ): Promise<ProviderTarget> {
-  const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;
   const open = await openAccount(parts, account, attempt);
-  const node = { nodeId, incarnation, keyUid, config, placement };
-  return { ...open, machine: machineInput(parts.installation, clusterId, node, open.fields) };
+  const machine = machineInput(parts.installation, request.clusterId, nodeOfTask(request), open.fields);
+  return { ...open, machine };
 }
 
 /** One admitted call of a provider, with all that it concerns. */

@@ -1,3 +1,4 @@
+import { accountRef } from '../node/assigned-machine.js';
 import type { Json } from '../json.js';
 import type { AccountRef } from '../node/probe.js';
 import type { ServedPlan } from '../plan/plan.js';
@@ -39,7 +40,7 @@ export function placementChecks(
       site: placement.site,
       check: {
         clusterId,
-        provider: { name: placement.provider, type: placement.type, fields: placement.fields },
+        provider: accountRef(placement),
         path: ['nodes', group, ...(index === 0 ? [] : ['alternatives', index - 1])],
         flavor: placement.flavor,
         image: placement.image,

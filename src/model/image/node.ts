@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.js';
+import type { AssignedMachine } from '../node/assigned-machine.js';
 import type { Placement } from '../node/placement.js';
 import { clusterWorkflowId, poolWorkflowId } from '../names.js';
 import type { MachineState } from '../machine/state.js';
@@ -6,16 +6,8 @@ import { accountOfNode } from './account-of-node.js';
 import type { ImageSpec, NodeRef } from './spec.js';
 
 /** A node that an image is captured from, as its owner reports it. */
-export interface FoundNode {
-  /** As the tags of its machine have it. */
-  readonly clusterId: string;
-  /** The uid in its machine's key. */
-  readonly uid: string;
-  readonly nodeId: string;
-  readonly incarnation: number;
+export interface FoundNode extends AssignedMachine {
   readonly hostname: string;
-  readonly payload: JsonObject;
-  readonly placement: Placement;
 }
 
 /** A node that a build works on, until it is given back. */

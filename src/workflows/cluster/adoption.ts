@@ -1,3 +1,4 @@
+import { accountRef } from '../../model/node/assigned-machine.js';
 import { ActivityFailure, ApplicationFailure, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { PreviousRunsReply, FoundMachine } from '../../model/node/probe.js';
 import type { AdoptedMachine } from '../../model/node/state.js';
@@ -86,10 +87,10 @@ async function machinesAt(
   clusterId: string,
   uids: readonly string[],
 ): Promise<{ readonly found: readonly Left[]; readonly unable?: string }> {
-  const { provider, type, fields } = placement;
+  const { provider } = placement;
   const { machines, unable } = await schedule(
     'FIND_MACHINES',
-    { clusterId, provider: { name: provider, type, fields }, uids },
+    { clusterId, provider: accountRef(placement), uids },
     { at: placement, summary: `FIND_MACHINES of ${provider}` },
   );
   return {

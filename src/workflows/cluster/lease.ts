@@ -3,10 +3,11 @@ import type { Json } from '../../model/json.js';
 import type { ReleaseRequest, LeaseRequest } from '../../model/cluster/contract.js';
 import { unfitText, type NodeReply } from '../../model/node/lease.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
-import { groupWorkflowId, taskId } from '../../model/names.js';
+import { groupWorkflowId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node/state.js';
 import { mergePayload, stableJson } from '../../model/node/payload.js';
 import { change, now, noteChange, type NextWake } from '../entity.js';
+import { machineTask } from '../task-request.js';
 import { schedule, scheduleMachineTask } from '../schedule.js';
 import { queueOperation } from './accept.js';
 import { groupOfNode } from './groups.js';
@@ -168,29 +169,15 @@ async function switchOn(
   { state: { name, lease } }: Memory,
   { uid, node }: NodeReply & { readonly is: 'here' },
 ): Promise<void> {
-  const { nodeId, incarnation, payload, placement } = node;
+  const { nodeId, placement } = node;
   if (placement === undefined) return;
-  const { provider, type, site, fields } = placement;
+  const machine = { ...node, clusterId: name, uid, placement };
   const operation = `release-${lease?.leaseId.replaceAll('/', '-')}`;
   try {
     await scheduleMachineTask(
       'POWER_ON',
-      {
-        taskId: taskId({ clusterUid: uid, nodeId, incarnation, action: 'POWER_ON', operation }),
-        clusterId: name,
-        clusterUid: uid,
-        nodeId,
-        incarnation,
-        run: 1,
-        operation,
-        config: payload,
-        cluster: {},
-        peersVersion: 0,
-        peersOf: `cluster/${name}`,
-        provider: { name: provider, type, fields },
-        order: { at: now() },
-      },
-      { site, provider },
+      { ...machineTask(machine, { action: 'POWER_ON', operation }), order: { at: now() } },
+      placement,
     );
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;

@@ -1,3 +1,4 @@
+import { accountRef, probedNode } from '../../model/node/assigned-machine.js';
 import { ActivityFailure, log } from '@temporalio/workflow';
 import type { HealthObservation, ProbedNode, ProbeRequest } from '../../model/node/probe.js';
 import type { NodeState } from '../../model/node/state.js';
@@ -39,14 +40,10 @@ async function probeBatch(
 ): Promise<void> {
   const placement = nodes[0]?.placement;
   if (placement === undefined) return;
-  const { provider, type, fields } = placement;
   const request: ProbeRequest = {
     clusterId,
-    provider: { name: provider, type, fields },
-    nodes: nodes.map((node): ProbedNode => {
-      const { nodeId, incarnation, keyUid, payload } = node;
-      return { nodeId, incarnation, keyUid: keyUid ?? uid, config: payload, ...checksOf(node, services) };
-    }),
+    provider: accountRef(placement),
+    nodes: nodes.map((node) => ({ ...probedNode(uid, node), ...checksOf(node, services) })),
   };
   try {
     const {
@@ -71,7 +68,7 @@ async function probeBatch(
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     // An apply continues with what is known: tasks that need an unreachable provider report it.
-    log.warn(`the machines of provider ${provider} could not be probed`, {
+    log.warn(`the machines of provider ${placement.provider} could not be probed`, {
       why: error.cause?.message ?? error.message,
     });
   }

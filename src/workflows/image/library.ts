@@ -1,8 +1,9 @@
 import { imageRefOf } from '../../model/image/build.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import type { CaptureOwner, MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
-import { imageWorkflowId, machineKey, taskId, uploadId, uploadToken } from '../../model/names.js';
+import { imageWorkflowId, machineKey, uploadId, uploadToken } from '../../model/names.js';
 import { scheduleMachineTask } from '../schedule.js';
+import { machineTask } from '../task-request.js';
 import { now } from '../entity.js';
 import { buildOf, type ImageMemory } from './memory.js';
 
@@ -29,18 +30,17 @@ export async function runLibraryTask(
   return scheduleMachineTask(
     action,
     {
-      taskId: taskId({ clusterUid: uid, nodeId, incarnation: 1, action, operation }),
-      clusterId: imageWorkflowId(name),
-      clusterUid: uid,
-      nodeId,
-      incarnation: 1,
-      run: 1,
-      operation,
-      config: {},
-      cluster: {},
-      peersVersion: 0,
-      peersOf: imageWorkflowId(name),
-      provider: { name: provider, type, fields: {} },
+      ...machineTask(
+        {
+          clusterId: imageWorkflowId(name),
+          uid,
+          nodeId,
+          incarnation: 1,
+          payload: {},
+          placement: { provider, type, fields: {} },
+        },
+        { action, operation },
+      ),
       order: {
         at: now(),
         image: imageRefOf(name, buildOf(memory, number)),

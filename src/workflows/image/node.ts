@@ -6,6 +6,7 @@ import { describeNode, recipeGroup, type NodeRef, type RecipeSource } from '../.
 import type { MachineState } from '../../model/machine/state.js';
 import { imageWorkflowId, machineKey } from '../../model/names.js';
 import { capture } from '../machine/capture.js';
+import { machineOfNode } from '../machine/account.js';
 import { toNotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { can, runAction } from '../machine/run-step.js';
@@ -78,27 +79,18 @@ export async function captureNode(
 /** The node's machine, under its own key and in the name of its owner. */
 async function openNode(
   memory: ImageMemory,
-  { clusterId, uid, nodeId, incarnation, payload, placement }: FoundNode,
+  found: FoundNode,
   { system, lease }: { readonly system: string | null; readonly lease: LeasedNode },
 ): Promise<MachineMemory> {
-  const { provider, flavor, image, fields } = placement;
-  const registration = { provider, flavor, image, fields, system };
   changeLease(memory, {
     machine: {
-      name: nodeId,
-      uid,
-      owner: clusterId,
-      incarnation,
-      registration,
+      ...(await machineOfNode(found, system)),
+      name: found.nodeId,
       state: 'available',
-      payload,
       history: [],
       operations: 1,
       measured: {},
       capturesFor: captureOwnerOf(memory, lease.build),
-      account: await schedule('DESCRIBE_ACCOUNT', registration, {
-        summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
-      }),
       operation: {
         id: operationOf(lease),
         intent: { kind: 'status' },

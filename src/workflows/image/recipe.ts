@@ -3,7 +3,7 @@ import { imageRefOf, type ImageFile } from '../../model/image/build.js';
 import type { CheckedImage } from '../../model/image/messages.js';
 import { recipeGroup, type ImageSpec, type RecipeSource } from '../../model/image/spec.js';
 import { machineKey } from '../../model/names.js';
-import { incarnation } from '../machine/run-step.js';
+import { firstIncarnation } from '../../model/machine/assigned.js';
 import { captureNode } from './node.js';
 import { planRecipe } from './plan-recipe.js';
 import { openMachine, operate, takeBack } from './machine.js';
@@ -55,7 +55,7 @@ async function captureRecipe(
   );
   const build = buildOf(memory, number);
   changeBuild(memory, number, {
-    provenance: { ...build.provenance, machine: machineKey(memory.state.uid, name, incarnation) },
+    provenance: { ...build.provenance, machine: machineKey(memory.state.uid, name, firstIncarnation) },
   });
   const ref = imageRefOf(memory.state.name, build);
   try {

@@ -1,4 +1,5 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/workflow';
+import { assignedMachine } from '../../model/machine/assigned.js';
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { NodeState } from '../../model/node/state.js';
@@ -7,7 +8,6 @@ import type { PluginPins } from '../../model/node/placement.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { imageWorkflowId } from '../../model/names.js';
 import type { MachineMemory } from '../machine/memory.js';
-import { incarnation } from '../machine/run-step.js';
 import { runNode } from '../run-node.js';
 import type { CarriedNode } from '../task-request.js';
 
@@ -75,29 +75,19 @@ export async function runChain(
 }
 
 function nodeOf(machine: MachineMemory, { group, spec }: ChainOptions): NodeState {
-  const { name, payload, registration, account, incarnation: number = incarnation } = machine.state;
+  const { nodeId, incarnation, payload, placement } = assignedMachine(machine.state);
   const { hostname } = payload;
   return {
-    nodeId: name,
+    nodeId,
     group,
     nodenum: 1,
-    hostname: typeof hostname === 'string' ? hostname : name,
-    incarnation: number,
+    hostname: typeof hostname === 'string' ? hostname : nodeId,
+    incarnation,
     payload,
     facts: { CREATE: true, CONFIRM: true, services: {} },
     services: spec?.nodes[group]?.services ?? [],
     changedAt: 0,
     runs: {},
-    placement:
-      account === undefined
-        ? undefined
-        : {
-            provider: registration.provider,
-            type: account.type,
-            site: account.site,
-            flavor: account.flavor,
-            image: account.image,
-            fields: registration.fields,
-          },
+    placement,
   };
 }

@@ -1,12 +1,12 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
+import { firstIncarnation } from '../../model/machine/assigned.js';
 import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/state.js';
 import { stableJson } from '../../model/node/payload.js';
 import { change, newMemory } from '../entity.js';
-import { schedule } from '../schedule.js';
+import { describeAccount } from './account.js';
 import { toNotDone } from './failure.js';
 import type { MachineMemory } from './memory.js';
-import { incarnation } from './run-step.js';
 import { firstPayload, releaseMachine, task } from './three-tasks.js';
 
 /**
@@ -21,9 +21,7 @@ export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<Ope
     ...(to.provider === before.provider ? {} : { fields: {} }),
     ...to,
   };
-  const account = await schedule('DESCRIBE_ACCOUNT', registration, {
-    summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
-  }).catch((error: unknown) => {
+  const account = await describeAccount(registration).catch((error: unknown) => {
     throw toNotDone(memory, 'CREATE', error);
   });
   if (isSame(before, registration)) {
@@ -31,7 +29,7 @@ export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<Ope
     return {};
   }
   const next =
-    Math.max(memory.state.incarnations ?? incarnation, memory.state.incarnation ?? incarnation) + 1;
+    Math.max(memory.state.incarnations ?? firstIncarnation, memory.state.incarnation ?? firstIncarnation) + 1;
   // Recorded first: otherwise the sweep would take the machine for an orphan.
   change(memory, { incarnations: next, moving: next });
   const there: MachineMemory = {

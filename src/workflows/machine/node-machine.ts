@@ -22,6 +22,7 @@ import { change, now, newMemory, runEntity, type Message, handlersOf } from '../
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
+import { machineOfNode } from './account.js';
 import { note, type MachineMemory } from './memory.js';
 import { cancelOperation, operate } from './operate.js';
 import { runOperation } from './operations.js';
@@ -155,24 +156,7 @@ async function open(
     );
   }
   try {
-    const {
-      clusterId,
-      uid,
-      incarnation,
-      payload,
-      placement: { provider, flavor, image, fields },
-    } = await find(node, intent, leased);
-    const registration = { provider, flavor, image, fields, system };
-    change(memory, {
-      uid,
-      owner: clusterId,
-      incarnation,
-      registration,
-      payload,
-      account: await schedule('DESCRIBE_ACCOUNT', registration, {
-        summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
-      }),
-    });
+    change(memory, await machineOfNode(await find(node, intent, leased), system));
   } catch (error) {
     throw toNotDone(memory, action, error);
   }

@@ -1,4 +1,5 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { firstIncarnation } from '../../model/machine/assigned.js';
 import { openingEvents } from '../../model/machine/decide.js';
 import type {
   DriftKind,
@@ -8,16 +9,16 @@ import type {
 } from '../../model/machine/state.js';
 import { isUnfinished } from '../../model/machine/decide.js';
 import { labelsAfter } from '../../model/machine/selection.js';
-import { schedule } from '../schedule.js';
 import { eraseMs, mustErase } from './erase.js';
 import { change, now } from '../entity.js';
+import { describeAccount } from './account.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
 import { NotDone, toNotDone } from './failure.js';
 import { load } from './load.js';
 import { happen, note, type MachineMemory } from './memory.js';
 import { moveTo } from './move.js';
-import { can, incarnation, runAction } from './run-step.js';
+import { can, runAction } from './run-step.js';
 import { firstPayload, releaseMachine, task } from './three-tasks.js';
 
 const hour = 3_600_000;
@@ -34,7 +35,7 @@ export async function runOperation(
   { id, intent, by, startedAt }: MachineOperation,
 ): Promise<OperationResult> {
   // If nothing overwrote the disk, the same write continues under the same name.
-  const token = `${memory.state.uid}/${incarnation}/${id}`;
+  const token = `${memory.state.uid}/${firstIncarnation}/${id}`;
   switch (intent.kind) {
     case 'register':
       return register(memory);
@@ -104,9 +105,7 @@ function loadMs(memory: MachineMemory): number {
 /** The machine is had as a node's machine is: by CREATE and CONFIRM, under a key that names it for ever. */
 async function register(memory: MachineMemory): Promise<OperationResult> {
   const { registration, name } = memory.state;
-  const account = await schedule('DESCRIBE_ACCOUNT', registration, {
-    summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
-  }).catch((error: unknown) => {
+  const account = await describeAccount(registration).catch((error: unknown) => {
     throw toNotDone(memory, 'CREATE', error);
   });
   change(memory, { account, begun: true, payload: firstPayload(name, account) });

@@ -1,13 +1,13 @@
+import { firstIncarnation } from '../../model/machine/assigned.js';
 import type { MachineState } from '../../model/machine/state.js';
 import { readMachineKey } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
-import { incarnation } from './run-step.js';
 
 /** A machine that is moved has two keys for the time; no key comes back. */
 export function ownershipOf(machines: readonly MachineState[], { key }: NamedMachine): Ownership {
   const named = readMachineKey(key);
   const mine = machines.find(
-    ({ uid, name, incarnation: own = incarnation, moving }) =>
+    ({ uid, name, incarnation: own = firstIncarnation, moving }) =>
       named?.clusterUid === uid &&
       named.nodeId === name &&
       (named.incarnation === own || named.incarnation === moving),
@@ -17,7 +17,8 @@ export function ownershipOf(machines: readonly MachineState[], { key }: NamedMac
       (own) =>
         named?.clusterUid === own.uid &&
         named.nodeId === own.name &&
-        named.incarnation > Math.max(own.incarnations ?? incarnation, own.incarnation ?? incarnation),
+        named.incarnation >
+          Math.max(own.incarnations ?? firstIncarnation, own.incarnation ?? firstIncarnation),
     );
     return { is: isUnmade ? 'unmade' : 'free' };
   }

@@ -1,14 +1,15 @@
 import { schedule } from '../schedule.js';
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { assignedMachine } from '../../model/machine/assigned.js';
 import { correctionOf, noteReadings, noteTry, type Observation } from '../../model/machine/drift.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { refusalOf } from '../../model/machine/decide.js';
 import type { MachineIntent } from '../../model/machine/state.js';
-import { machineWorkflowId } from '../../model/names.js';
+import { accountRef, probedNode } from '../../model/node/assigned-machine.js';
 import { NotDone, toNotDone } from './failure.js';
 import { change, now } from '../entity.js';
 import type { MachineMemory } from './memory.js';
-import { incarnation, runAction } from './run-step.js';
+import { runAction } from './run-step.js';
 
 /** Limit of one check, in ms; the next periodic check tries again. */
 const checkMs = 60_000;
@@ -55,25 +56,13 @@ async function observe(memory: MachineMemory): Promise<Observation> {
 }
 
 async function askProvider({ state }: MachineMemory): Promise<Observation['there']> {
-  const {
-    name,
-    uid,
-    owner,
-    incarnation: own = incarnation,
-    registration: { provider, fields },
-    account,
-    payload,
-  } = state;
-  const { type = '', site = '' } = account ?? {};
+  const machine = assignedMachine(state);
+  const { placement, clusterId, uid } = machine;
   try {
     const { observations, unknown } = await schedule(
       'PROBE_NODES',
-      {
-        clusterId: owner ?? machineWorkflowId(name),
-        provider: { name: provider, type, fields },
-        nodes: [{ nodeId: name, incarnation: own, keyUid: uid, config: payload }],
-      },
-      { at: { site }, summary: `PROBE_NODES ${name} of ${provider}` },
+      { clusterId, provider: accountRef(placement), nodes: [probedNode(uid, machine)] },
+      { at: { site: placement.site }, summary: `PROBE_NODES ${state.name} of ${placement.provider}` },
     );
     if (observations.some(({ seen }) => seen === 'gone')) return 'no';
     return unknown.length > 0 ? 'unknown' : 'yes';

@@ -1,18 +1,16 @@
-import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { activityTable } from '../../model/activities.js';
+import { assignedMachine } from '../../model/machine/assigned.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import type { MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
 import { powerAfter, switchesPower } from '../../model/machine/power.js';
 import { estimateLeft, possibleSteps, type ProcedureStep } from '../../model/machine/steps.js';
-import { machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { scheduleMachineTask } from '../schedule.js';
+import { machineTask } from '../task-request.js';
 import { change, now } from '../entity.js';
 import { toNotDone } from './failure.js';
 import { changeOperation, note, operationOfTasks, type MachineMemory } from './memory.js';
-
-/** Of a machine that was never moved. */
-export const incarnation = 1;
 
 export interface StepOptions {
   readonly order?: Partial<MachineOrder>;
@@ -26,17 +24,8 @@ export async function runAction(
   action: MachineAction,
   { order = {}, leftMs }: StepOptions = {},
 ): Promise<MachineTaskOutcome> {
-  const {
-    name,
-    uid,
-    owner,
-    registration,
-    account,
-    payload,
-    operation,
-    incarnation: number = incarnation,
-  } = memory.state;
-  if (account === undefined) throw new Error(`${name} has no account yet`);
+  const { registration, operation } = memory.state;
+  const machine = assignedMachine(memory.state);
   memory.tasks = (memory.tasks ?? 0) + 1;
   const noteNotDone = noteUndoable(memory, action);
   if (action === 'POST_LOAD') memory.postLoadBegun = true;
@@ -47,27 +36,10 @@ export async function runAction(
     action,
     {
       // The same action may come twice in one operation.
-      taskId: taskId({
-        clusterUid: uid,
-        nodeId: name,
-        incarnation: number,
-        action,
-        operation: `${operationOfTasks(memory)}.${memory.tasks}`,
-      }),
-      clusterId: owner ?? machineWorkflowId(name),
-      clusterUid: uid,
-      nodeId: name,
-      incarnation: number,
-      run: 1,
-      operation: `${operationOfTasks(memory)}.${memory.tasks}`,
-      config: payload,
-      cluster: {},
-      peersVersion: 0,
-      peersOf: workflowInfo().workflowId,
-      provider: { name: registration.provider, type: account.type, fields: registration.fields },
+      ...machineTask(machine, { action, operation: `${operationOfTasks(memory)}.${memory.tasks}` }),
       order: { at: operation?.startedAt ?? now(), ...(system === null ? {} : { system }), ...order },
     },
-    { site: account.site, provider: registration.provider, leftMs },
+    { ...machine.placement, leftMs },
   ).catch((error: unknown) => {
     noteNotDone(error);
     throw error;

@@ -1,18 +1,19 @@
-import { CancellationScope, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { JsonObject } from '../../model/json.js';
 import { answerOfFailure } from '../../model/machine/answer.js';
+import { assignedMachine } from '../../model/machine/assigned.js';
 import type { AccountReply } from '../../model/machine/messages.js';
-import { hostname, machineWorkflowId, taskId } from '../../model/names.js';
+import { hostname } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { machinePartOf } from '../../model/node/result-table.js';
 import type { TaskOutcome } from '../../model/node/task-request.js';
 import { scheduleTask } from '../schedule.js';
+import { machineTask } from '../task-request.js';
 import { readTaskFailure } from '../task-failure.js';
 import { beginCreate } from '../unsent-create.js';
 import { NotDone, toNotDone } from './failure.js';
 import { change, now } from '../entity.js';
 import { note, operationOfTasks, type MachineMemory } from './memory.js';
-import { incarnation } from './run-step.js';
 
 /**
  * There may be no worker that reaches it: the longest wait for a clean-up, in ms.
@@ -53,30 +54,15 @@ function scheduleOnce(
   withinMs: number | undefined,
 ): Promise<TaskOutcome> {
   const { state } = memory;
-  const { name, uid, owner, incarnation: own = incarnation, registration, account, payload } = state;
-  const operation = operationOfTasks(memory);
-  if (account === undefined) throw new Error(`${name} has no account yet`);
-  const { provider, fields } = registration;
-  const { type, site, flavor, image } = account;
+  const machine = assignedMachine(state);
   return scheduleTask(
     action,
     {
-      taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: own, action, operation }),
-      clusterId: owner ?? machineWorkflowId(name),
-      clusterUid: uid,
-      nodeId: name,
-      incarnation: own,
-      run: 1,
-      operation,
-      config: payload,
-      cluster: {},
-      peersVersion: 0,
-      peersOf: workflowInfo().workflowId,
-      provider: { name: provider, type, fields },
+      ...machineTask(machine, { action, operation: operationOfTasks(memory) }),
       ...(action === 'DELETE' && state.begun === true ? { createBegun: true } : {}),
       ...(state.absenceConfirmedAt === undefined ? {} : { absenceConfirmedAt: state.absenceConfirmedAt }),
     },
-    { provider, type, site, flavor, image, fields },
+    machine.placement,
     withinMs === undefined ? {} : { withinMs },
   );
 }

@@ -19,13 +19,13 @@ import { type MachineMemory, note } from './memory.js';
 import { cancelOperation, operate } from './operate.js';
 import { runOperation } from './operations.js';
 import { checkMachine } from './periodic-check.js';
+import { describeAccount } from './account.js';
 import { ownershipOf } from './ownership.js';
 import { requestUid } from '../taken-messages.js';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { toNotDone } from './failure.js';
 import { can, runAction } from './run-step.js';
-import { schedule } from '../schedule.js';
 
 export type MachineInput =
   | { readonly registration: Registration; readonly uid: string; readonly by: string }
@@ -238,9 +238,7 @@ async function refreshAccount(memory: MachineMemory, { kind }: MachineIntent): P
   if (!asksProvider.includes(kind)) return;
   const { registration, account: before } = memory.state;
   try {
-    const account = await schedule('DESCRIBE_ACCOUNT', registration, {
-      summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
-    });
+    const account = await describeAccount(registration);
     // Another type of provider cannot have this machine.
     if (account.type === before?.type) change(memory, { account });
   } catch (error) {

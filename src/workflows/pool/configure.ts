@@ -1,3 +1,4 @@
+import { accountRef } from '../../model/node/assigned-machine.js';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
@@ -74,11 +75,11 @@ function offerChecks(
 ): readonly { readonly site: string; readonly check: PlacementCheck }[] {
   const checks = Object.entries(placements).flatMap(([providerPool, offers]) =>
     Object.entries(offers).flatMap(([label, placement]) => {
-      const { site, provider, type, fields, flavor, image, libraryImage, digest } = placement;
+      const { site, flavor, image, libraryImage, digest } = placement;
       if (present[providerPool]?.[label]?.digest === digest) return [];
       const check = {
         clusterId: poolWorkflowId(name),
-        provider: { name: provider, type, fields },
+        provider: accountRef(placement),
         path: ['providerPools', providerPool, 'labels', label],
         flavor,
         ...(libraryImage === undefined ? { image } : {}),

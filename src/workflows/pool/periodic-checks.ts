@@ -1,9 +1,9 @@
+import { accountRef, probedNode } from '../../model/node/assigned-machine.js';
 import { ActivityFailure, log } from '@temporalio/workflow';
 import { chunksOf } from '../../model/chunks.js';
 import { poolWorkflowId } from '../../model/names.js';
 import { checkedNodes, checkIntervalMs, quotaDueAt } from '../../model/pool/due.js';
 import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
-import type { ProbedNode } from '../../model/node/probe.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { nodeRestarted, nodeUnhealthy, nodeHealthy } from '../../model/pool/outcome.js';
 import { noteSizes } from '../../model/pool/sizes.js';
@@ -62,13 +62,12 @@ async function notifyReused(pool: PoolState, id: string): Promise<void> {
   changePoolNode(pool, id, ({ reused: _reused, ...before }) => before);
   const placement = node?.machine.placement;
   if (node === undefined || placement === undefined) return;
-  const { provider, type, fields } = placement;
   await schedule(
     'NODE_REUSED',
     {
       clusterId: poolWorkflowId(pool.name),
-      provider: { name: provider, type, fields },
-      node: probedNode(pool, node),
+      provider: accountRef(placement),
+      node: probedNode(pool.uid, node.machine),
     },
     { at: placement, summary: `NODE_REUSED ${id}` },
   );
@@ -82,12 +81,12 @@ async function check(pool: PoolState, name: string): Promise<void> {
 async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<void> {
   const placement = nodes[0]?.machine.placement;
   if (placement === undefined) return;
-  const { provider, type, fields } = placement;
-  const looked = nodes.map((node) => probedNode(pool, node));
+  const provider = accountRef(placement);
+  const looked = nodes.map(({ machine }) => probedNode(pool.uid, machine));
   const { observations, unknown } = await schedule(
     'PROBE_NODES',
-    { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, nodes: looked },
-    { at: placement, summary: `PROBE_NODES ${looked.length} nodes of ${provider}` },
+    { clusterId: poolWorkflowId(pool.name), provider, nodes: looked },
+    { at: placement, summary: `PROBE_NODES ${looked.length} nodes of ${provider.name}` },
   );
   const keeps = pool.spec?.providerPools[nodes[0]?.providerPool ?? '']?.keepUnwell === true;
   const unsure = new Set(unknown.map(({ nodeId }) => nodeId));
@@ -98,10 +97,6 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
     else if (seen !== undefined) nodeUnhealthy(pool, id, seen.why, Date.now());
     else if (!unsure.has(id)) nodeHealthy(pool, id, Date.now());
   }
-}
-
-export function probedNode({ uid }: PoolState, { id, machine }: PoolNode): ProbedNode {
-  return { nodeId: id, incarnation: machine.incarnation, keyUid: uid, config: machine.payload };
 }
 
 function accountsOf({ spec }: PoolState): readonly string[] {

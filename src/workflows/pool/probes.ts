@@ -9,7 +9,7 @@ import { noteChange } from '../entity.js';
 import { probeBatches } from '../probe-batches.js';
 import { schedule } from '../schedule.js';
 import type { PoolMemory } from './memory.js';
-import { probedNode } from './periodic-checks.js';
+import { accountRef, probedNode } from '../../model/node/assigned-machine.js';
 
 /** How long a machine has to answer: the first time, while requests wait for it, and the second time; in ms. */
 const answersWithinMs = { first: 2_000, second: 5_000 } as const;
@@ -51,16 +51,15 @@ async function ask(
 ): Promise<ProbeReply | undefined> {
   const placement = nodes[0]?.machine.placement;
   if (placement === undefined) return undefined;
-  const { provider, type, fields } = placement;
   return schedule(
     'PROBE_NODES',
     {
       clusterId: poolWorkflowId(pool.name),
-      provider: { name: provider, type, fields },
-      nodes: nodes.map((node) => probedNode(pool, node)),
+      provider: accountRef(placement),
+      nodes: nodes.map(({ machine }) => probedNode(pool.uid, machine)),
       answersWithinMs: answersWithinMs[which],
     },
-    { at: placement, summary: `PROBE_NODES ${nodes.length} ready nodes of ${provider}`, budgetMs },
+    { at: placement, summary: `PROBE_NODES ${nodes.length} ready nodes of ${placement.provider}`, budgetMs },
   );
 }
 
