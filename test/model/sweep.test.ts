@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isMachineOf, ownershipAmong, wasAbandoned, withoutKeysOf } from '../../src/model/node/ownership.js';
+import { ownershipOf, wasAbandoned, withoutKeysOf } from '../../src/model/node/ownership.js';
 import { recordMachine } from '../../src/model/node/record.js';
 import type { NodeState } from '../../src/model/node/state.js';
 import { statusOfLeak } from '../../src/model/sweep/sweep-text.js';
@@ -365,10 +365,24 @@ describe('the owner of a machine', () => {
     ['no key', node, 'app-1', false],
   ];
   it.each(cases)('%s', (_title, of, key, mine) => {
-    expect(isMachineOf(of, 'u', key)).toBe(mine);
     expect(
-      ownershipAmong({ nodes: { 'app-1': of }, uid: 'u', incarnation: 7 }, { key, providerid: 'm-9' }),
+      ownershipOf({ nodes: { 'app-1': of }, uid: 'u', incarnation: 7 }, { key, providerid: 'm-9' }),
     ).toEqual(mine ? { is: 'mine', providerid: 'm-1' } : { is: key === 'u/app-1/4' ? 'unmade' : 'free' });
+  });
+
+  it('a machine that is moved has two keys for the time, one of them without a machine yet', () => {
+    const nodes = { web: { incarnation: 2, incarnationFloor: 3, moving: 3, payload: { providerid: 'm-1' } } };
+    const owner = (incarnation: number) =>
+      ownershipOf(
+        { nodes, uid: 'u', incarnation: Infinity },
+        { key: `u/web/${incarnation}`, providerid: '' },
+      );
+    expect([1, 2, 3, 4].map(owner)).toEqual([
+      { is: 'free' },
+      { is: 'mine', providerid: 'm-1' },
+      { is: 'mine' },
+      { is: 'unmade' },
+    ]);
   });
 
   it.each([
@@ -379,7 +393,7 @@ describe('the owner of a machine', () => {
     ['v/app-2/8', 'free'],
   ])('of a node that is gone: %s is %s', (key, is) => {
     expect(
-      ownershipAmong({ nodes: { 'app-1': node }, uid: 'u', incarnation: 7 }, { key, providerid: 'm-9' }),
+      ownershipOf({ nodes: { 'app-1': node }, uid: 'u', incarnation: 7 }, { key, providerid: 'm-9' }),
     ).toEqual({ is });
   });
 

@@ -29,42 +29,43 @@ export type Ownership =
   /** `abandoned`: where that one does not have it either, a person gave it up. */
   | { readonly is: 'elsewhere'; readonly workflowId: string; readonly abandoned?: true };
 
-/**
- * A machine belongs to a node by its key: the node records its incarnation before it sends CREATE, and
- * incarnations of a node only increase.
- */
-export function isMachineOf(node: NodeState | undefined, uid: string, key: string): node is NodeState {
-  const named = readMachineKey(key);
-  if (node === undefined || named === undefined) return false;
-  return (
-    node.nodeId === named.nodeId &&
-    node.incarnation === named.incarnation &&
-    (node.keyUid ?? uid) === named.clusterUid
-  );
+/** The keys that a node, or a machine registered by itself, has and had. */
+interface KeyHolder extends Pick<NodeState, 'incarnation' | 'incarnationFloor' | 'keyUid' | 'payload'> {
+  /** The incarnation that it is being moved to. */
+  readonly moving?: number;
 }
 
-/** Who has which node's machine, among the nodes that one workflow carries. */
-export function ownershipAmong(owner: OwnNodes, machine: NamedMachine): Ownership {
-  const { uid } = owner;
-  const named = readMachineKey(machine.key);
-  const node = nodeNamed(owner.nodes, named?.nodeId ?? '');
-  if (!isMachineOf(node, uid, machine.key)) {
-    const used = node === undefined ? owner.incarnation : usedIncarnation(node);
-    return { is: named?.clusterUid === uid && named.incarnation > used ? 'unmade' : 'free' };
+/**
+ * A machine belongs to a node by its key: the node records its incarnation before it sends CREATE, and
+ * incarnations of a node only increase. A machine that is moved has two keys for the time.
+ */
+export function ownershipOf(
+  { nodes, uid, incarnation }: KeyHolders,
+  { key }: NamedMachine,
+): Exclude<Ownership, { readonly is: 'elsewhere' }> {
+  const named = readMachineKey(key);
+  const node = nodeNamed(nodes, named?.nodeId ?? '');
+  const own = named?.clusterUid === (node?.keyUid ?? uid) ? named?.incarnation : undefined;
+  if (node !== undefined && own !== undefined && [node.incarnation, node.moving].includes(own)) {
+    const { providerid } = own === node.incarnation ? node.payload : {};
+    return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };
   }
-  const { providerid } = node.payload;
-  return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };
+  const used = node === undefined ? incarnation : usedIncarnation(node);
+  return { is: named?.clusterUid === uid && named.incarnation > used ? 'unmade' : 'free' };
 }
 
 /** The name comes from a provider: it may be that of a member of every object. */
-function nodeNamed(nodes: OwnNodes['nodes'], name: string): NodeState | undefined {
+function nodeNamed<Node>(nodes: Readonly<Record<string, Node>>, name: string): Node | undefined {
   return Object.hasOwn(nodes, name) ? nodes[name] : undefined;
 }
 
-/** Nodes of one workflow. `incarnation`: the highest one of nodes that it no longer has. */
-export interface OwnNodes extends Pick<NodesState, 'nodes' | 'incarnation'> {
+/** Those of one workflow. */
+export interface KeyHolders<Holder = KeyHolder> {
+  readonly nodes: Readonly<Record<string, Holder>>;
   /** In the keys of the machines that it makes. */
   readonly uid: string;
+  /** The highest one of nodes that it no longer has. */
+  readonly incarnation: number;
 }
 
 /** Operations keep the machines that were given up: `<nodeId> <provider> <providerid> (by ...)`. */
@@ -81,7 +82,7 @@ const reach = 1_000_000;
 /** The nodes after the sweep was told to delete these machines: none of their keys is used again. */
 export function withoutKeysOf(
   machines: readonly NamedMachine[],
-  { nodes, uid, incarnation }: OwnNodes,
+  { nodes, uid, incarnation }: KeyHolders<NodeState>,
 ): Pick<NodesState, 'nodes' | 'incarnation'> {
   const disowned = { ...nodes };
   let highest = incarnation;

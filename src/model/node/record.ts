@@ -19,7 +19,10 @@ export function recordMachine(node: NodeState, planned: PlannedPlacement): NodeS
 }
 
 /** The highest incarnation that this node or an earlier one of its name may have used. */
-export function usedIncarnation({ incarnation, incarnationFloor = 0 }: NodeState): number {
+export function usedIncarnation({
+  incarnation,
+  incarnationFloor = 0,
+}: Pick<NodeState, 'incarnation' | 'incarnationFloor'>): number {
   return Math.max(incarnation, incarnationFloor);
 }
 

@@ -1,6 +1,6 @@
 import { groupWorkflowId, readMachineKey } from '../../model/names.js';
 import {
-  ownershipAmong,
+  ownershipOf,
   wasAbandoned,
   type NamedMachine,
   type Ownership,
@@ -12,7 +12,7 @@ import type { Memory } from './memory.js';
 import { change } from '../entity.js';
 
 /** Whose machine is it, as the cluster's workflow knows? */
-export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
+export function ownershipInCluster(memory: Memory, machine: NamedMachine): Ownership {
   const { name, uid, nodes, groups, counters, incarnation, operation, history } = memory.state;
   // Until the first plan is applied, machines of a previous run may still be adopted.
   if (counters.nodenum === 0) return { is: 'unsure' };
@@ -24,7 +24,7 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
     if (known.lost === true || known.pending.length > 0 || known.sent !== known.seen) return { is: 'unsure' };
     return { is: 'elsewhere', workflowId: groupWorkflowId(name, group), ...(abandoned ? { abandoned } : {}) };
   }
-  const found = ownershipAmong({ nodes, uid, incarnation }, machine);
+  const found = ownershipOf({ nodes, uid, incarnation }, machine);
   return found.is === 'free' && abandoned ? { is: 'abandoned' } : found;
 }
 
@@ -33,11 +33,11 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
  */
 export function disown(memory: Memory, machines: readonly NamedMachine[]): readonly Ownership[] {
   change(memory, withoutKeysOf(machines, memory.state));
-  return machines.map((machine) => ownershipOf(memory, machine));
+  return machines.map((machine) => ownershipInCluster(memory, machine));
 }
 
 export function ownershipInGroup({ state, inbox }: GroupMemory, machine: NamedMachine): Ownership {
-  return inbox.length > 0 ? { is: 'unsure' } : ownershipAmong({ ...state, uid: state.clusterUid }, machine);
+  return inbox.length > 0 ? { is: 'unsure' } : ownershipOf({ ...state, uid: state.clusterUid }, machine);
 }
 
 export function disownInGroup(memory: GroupMemory, machines: readonly NamedMachine[]): readonly Ownership[] {

@@ -46,7 +46,7 @@ import { requestCheck, isCheckDue, probeMachines, repairMachines } from './check
 import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
 import { exchangeOutputs, followImports, noteChangedImports, noteReader } from './outputs.js';
 import { keepMemo, keepSearchAttributes, type Memory } from './memory.js';
-import { disown, ownershipOf } from './ownership.js';
+import { disown, ownershipInCluster } from './ownership.js';
 import {
   newMemory,
   noteChange,
@@ -246,7 +246,7 @@ function queriesOf(memory: Memory): Handlers<typeof clusterContract>['queries'] 
     },
     payload: (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
     node: (nodeId) => nodeReply(memory, nodeId),
-    owners: (machines) => machines.map((machine) => ownershipOf(memory, machine)),
+    owners: (machines) => machines.map((machine) => ownershipInCluster(memory, machine)),
   };
 }
 

@@ -19,7 +19,7 @@ import { stableJson } from '../../model/node/payload.js';
 import { digestsIn } from '../../model/artifact/used.js';
 import { readMachineKey, uploadId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
-import { ownershipOf } from '../machine/ownership.js';
+import { ownershipInMachines } from '../machine/ownership.js';
 import { change, now, refuse, refusing, showOrigins, type Message, handlersOf } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { changeBuild, type ImageMemory } from './memory.js';
@@ -139,7 +139,9 @@ function ownershipIn(
   if (clusterUid === uid && Number(nodeId?.slice(name.length + 1)) > numbers) return { is: 'unmade' };
   const build =
     clusterUid === uid ? builds.find(({ number }) => nodeId === uploadId(name, number)) : undefined;
-  return build !== undefined && build.uploads.length > 0 ? { is: 'mine' } : ownershipOf(machines, named);
+  return build !== undefined && build.uploads.length > 0
+    ? { is: 'mine' }
+    : ownershipInMachines(machines, named);
 }
 
 /** They no longer change once the work in progress has ended. */

@@ -20,7 +20,7 @@ import { cancelOperation, operate } from './operate.js';
 import { runOperation } from './operations.js';
 import { checkMachine } from './periodic-check.js';
 import { describeAccount } from './account.js';
-import { ownershipOf } from './ownership.js';
+import { ownershipInMachines } from './ownership.js';
 import { requestUid } from '../taken-messages.js';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { ImageRef } from '../../model/machine/image.js';
@@ -104,7 +104,7 @@ function openState(input: MachineInput): MachineState {
 
 function messagesOf(memory: MachineMemory): readonly Message[] {
   const ownerships = (machines: readonly NamedMachine[]): readonly Ownership[] =>
-    machines.map((named) => ownershipOf(owned(memory), named));
+    machines.map((named) => ownershipInMachines(owned(memory), named));
   return handlersOf(machineContract, {
     updates: {
       operate: [

@@ -5,11 +5,11 @@ import type { RequestView } from '../../schema/output/pool.js';
 import { unfitText, type NodeReply } from '../../model/node/lease.js';
 import { readMachineKey } from '../../model/names.js';
 import {
-  ownershipAmong,
+  ownershipOf,
   withoutKeysOf,
   type NamedMachine,
   type Ownership,
-  type OwnNodes,
+  type KeyHolders,
 } from '../../model/node/ownership.js';
 import type { NodeState } from '../../model/node/state.js';
 import { changePoolNode } from '../../model/pool/state.js';
@@ -136,7 +136,7 @@ function queriesOf(memory: PoolMemory): Handlers<typeof poolContract>['queries']
       return (node?.backing === undefined ? node : pool.nodes[node.backing])?.machine.payload ?? null;
     },
     node: (nodeId) => nodeReply(pool, nodeId),
-    owners: (machines) => machines.map((machine) => ownershipOf(pool, machine)),
+    owners: (machines) => machines.map((machine) => ownershipInPool(pool, machine)),
   };
 }
 
@@ -218,10 +218,10 @@ function leavingText({ pool }: PoolMemory): string | undefined {
     : `pool ${pool.name} is being deleted; apply again when it is gone`;
 }
 
-function ownershipOf(pool: PoolMemory['pool'], machine: NamedMachine): Ownership {
+function ownershipInPool(pool: PoolMemory['pool'], machine: NamedMachine): Ownership {
   return numberOf(pool.uid, machine) > pool.counters.node
     ? { is: 'unmade' }
-    : ownershipAmong(ownNodes(pool, [machine]), machine);
+    : ownershipOf(ownNodes(pool, [machine]), machine);
 }
 
 /** After a reset, machines that the pool does not know may have been made: their keys are not used again. */
@@ -231,11 +231,14 @@ function disown({ pool }: PoolMemory, machines: readonly NamedMachine[]): readon
   const { nodes } = withoutKeysOf(machines, ownNodes(pool, machines));
   for (const [id, machine] of Object.entries(nodes))
     changePoolNode(pool, id, (node) => ({ ...node, machine }));
-  return machines.map((machine) => ownershipOf(pool, machine));
+  return machines.map((machine) => ownershipInPool(pool, machine));
 }
 
 /** The nodes that these machines may be of, but for those on a machine of another node. */
-function ownNodes({ nodes, uid }: PoolMemory['pool'], machines: readonly NamedMachine[]): OwnNodes {
+function ownNodes(
+  { nodes, uid }: PoolMemory['pool'],
+  machines: readonly NamedMachine[],
+): KeyHolders<NodeState> {
   const own: Record<string, NodeState> = {};
   for (const { key } of machines) {
     const { nodeId = '' } = readMachineKey(key) ?? {};
