@@ -73,7 +73,8 @@ describe.skipIf(missing !== undefined)(
       });
     const input = (incarnation = 1): CreateInput => {
       count += 1;
-      const key = `uid/n-${count}/${incarnation}`;
+      // The incarnation alone decides where a node of number 1 is requested.
+      const key = `uid/n${count}-1/${incarnation}`;
       return {
         flavor: 't3.micro',
         image: 'ami-1e749f67',
