@@ -3,8 +3,8 @@
 . "$HEDDLE_DATA"
 find_postgres
 
-# Machine numbers increase over the cluster's life: a number above the number of nodes is a replacement.
-came_later() { [ "$(sed -n 's/^  "incarnation": \([0-9]*\),$/\1/p' "$HEDDLE_TASK")" -gt "$(grep -c . "$HEDDLE_NODES")" ]; }
+# The first machine of a node has incarnation 1; each that replaces it has a higher one.
+came_later() { [ "$(sed -n 's/^  "incarnation": \([0-9]*\),$/\1/p' "$HEDDLE_TASK")" -gt 1 ]; }
 
 # Lists the WAL positions of all replicas, in a sortable fixed width, and their addresses. A replica that refuses the connection
 # has no data yet; any other error may hide data.
