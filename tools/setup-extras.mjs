@@ -66,13 +66,6 @@ const podmanCompose = 'podman-compose==1.6.0';
 /** @typedef {readonly [title: string, install: () => unknown]} Step */
 
 /** @type {readonly Step[]} */
-const goPrograms = [
-  ['the object store', buildObjectStore],
-  ["Buildkite's agent", buildBuildkiteAgent],
-  ['the servers of the container stack', buildServers],
-];
-
-/** @type {readonly Step[]} */
 const steps = [
   ['packages of the system', installPackages],
   ['Moto', installMoto],
@@ -85,11 +78,12 @@ const steps = [
   ['Ansible', installAnsible],
   ['podman-compose', installPodmanCompose],
   ['the time-skipping server', getTimeSkipping],
-  ...goPrograms,
+  ['the object store', buildObjectStore],
+  ["Buildkite's agent", buildBuildkiteAgent],
+  ['the servers of the container stack', buildServers],
 ];
 
-// .ci/run builds the programs in Go first, beside npm test: they take a quarter of an hour.
-await runMain(() => installAll(process.argv[2] === 'go' ? goPrograms : steps));
+await runMain(() => installAll(steps));
 
 /**
  * A step that fails keeps no other one from being tried.

@@ -23,29 +23,19 @@ const suites = [
 ];
 
 /**
- * By themselves: what is killed has to start again and again, and an emulated processor takes a whole one;
- * either would starve all that runs beside it.
+ * Apart from the others, two at a time: what is killed has to start again and again, and an emulated processor
+ * takes a whole one; either would starve all that runs beside it.
  */
-const alone = [
-  {
-    title: '20 kills of workers and of the Temporal server on SQLite, and 4 on PostgreSQL',
-    variable: 'HEDDLE_KILLS',
-    value: '20',
-    tests: 'test/chaos/chaos',
-  },
-  {
-    title: 'virtual machines that boot, on an emulated processor',
-    variable: 'HEDDLE_BOOTS',
-    value: '1',
-    tests: 'test/plugins/providers/libvirt/boots',
-  },
-  {
-    title: 'physical machines that boot a rescue system, on an emulated processor',
-    variable: 'HEDDLE_BOOTS',
-    value: '1',
-    tests: 'test/plugins/bare-metal/imaging',
-  },
-];
+const heavy = {
+  title: '24 kills of workers and of Temporal servers, and machines that boot on emulated processors',
+  env: { HEDDLE_KILLS: '20', HEDDLE_BOOTS: '1' },
+  words: [
+    '--maxWorkers=2',
+    'test/chaos/chaos',
+    'test/plugins/providers/libvirt/boots',
+    'test/plugins/bare-metal/imaging',
+  ],
+};
 
 let passed = 0;
 let failed = 0;
@@ -60,7 +50,7 @@ try {
   const tests = await runTestsWithSecondLook(['--project', 'real']);
   add('long tests, and those that need root, OpenSSH or Java', tests.passed, tests.failed);
   skipped += tests.skipped;
-  for (const one of alone) await runAlone(one);
+  await runHeavy();
   for (const suite of suites) await runSuite(suite);
 } catch (error) {
   say(messageOf(error));
@@ -74,12 +64,12 @@ process.stdout.write(
 );
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** @param {{ title: string, variable: string, value: string, tests: string }} one */
-async function runAlone({ title, variable, value, tests }) {
+async function runHeavy() {
+  const { title, env: more, words } = heavy;
   say(title);
-  process.env[variable] = value;
-  const found = await runTestsWithSecondLook(['--project', 'real', tests]);
-  delete process.env[variable];
+  Object.assign(env, more);
+  const found = await runTestsWithSecondLook(['--project', 'real', ...words]);
+  for (const name of Object.keys(more)) delete env[name];
   add(title, found.passed, found.failed);
   skipped += found.skipped;
 }

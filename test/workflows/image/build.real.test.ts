@@ -279,7 +279,12 @@ describe('builds with faults', () => {
       request: { failed: 1 },
       doing: 'waits before the next build',
       builds: [
-        { number: build, why: expect.stringContaining('left no file $HEDDLE_OUTPUT.tar'), files: [], uploads: [] },
+        {
+          number: build,
+          why: expect.stringContaining('left no file $HEDDLE_OUTPUT.tar'),
+          files: [],
+          uploads: [],
+        },
       ],
     });
 
