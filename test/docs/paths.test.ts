@@ -16,3 +16,19 @@ test('documents name only files and folders that exist', () => {
   const missing = named.filter(({ found }) => !found.includes('my-cloud') && !existsSync(join(root, found)));
   expect(missing).toEqual([]);
 });
+
+test('the steps in docs/architecture.md are functions of the files beside them', () => {
+  const rows = [
+    ...readFileSync(join(root, 'docs/architecture.md'), 'utf8').matchAll(/^\| \d+ \| (.+) \| (.+) \|$/gm),
+  ];
+  expect(rows.length).toBeGreaterThan(40);
+  const missing = rows.flatMap(([, step = '', files = '']) => {
+    const sources = [...files.matchAll(/`([^`]+)`/g)].map(([, file = '']) =>
+      readFileSync(join(root, file), 'utf8'),
+    );
+    return [...step.matchAll(/`(\w+)/g)].filter(
+      ([, name = '']) => !sources.some((source) => new RegExp(`\\b${name}\\b`).test(source)),
+    );
+  });
+  expect(missing).toEqual([]);
+});
