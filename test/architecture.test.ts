@@ -133,7 +133,7 @@ function sources(): readonly string[] {
 }
 
 /** For whoever starts a program; these files import nothing else of Heddle. */
-const forPrograms = /^config\/(child-environment|run-program)\.js$/;
+const forPrograms = /^config\/(child-environment|process-table|run-program)\.js$/;
 const mayStartPrograms = /^(activities|detached|plugins|rescue|testing|local)\//;
 
 function violations(imports: readonly Import[]): readonly string[] {

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { readStat } from './process-table.js';
 
 /**
  * Overwrites the environment that this process was started with, which programs of the same user can read in
@@ -28,10 +29,9 @@ function overwrite(): void {
   }
 }
 
-/** Fields 50 and 51 of proc_pid_stat(5); the name of the program, in parentheses, may contain blanks. */
+/** Fields 50 and 51 of proc_pid_stat(5). */
 function environmentRange(): readonly [start: number, end: number] {
-  const stat = readFileSync('/proc/self/stat', 'latin1');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = readStat('self');
   const [start, end] = [Number(fields[47]), Number(fields[48])];
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start <= 0 || end <= start)
     throw new Error('/proc/self/stat does not show where the environment is');

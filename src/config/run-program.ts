@@ -37,7 +37,7 @@ export async function runProgram(
     const child = execFile(
       program,
       words,
-      { env: childEnvironment(environment), timeout: timeoutMs, maxBuffer, signal },
+      { env: childEnvironment(environment), timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer, signal },
       (cause, stdout, stderr) => {
         if (cause === null) return resolve({ stdout, stderr });
         const printed = `${stdout}\n${stderr}`.trimEnd().split('\n').at(-1)?.trim() ?? '';

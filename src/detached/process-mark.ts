@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { allPids, hasProcFs, readStat } from '../config/process-table.js';
 import { runProgram } from '../config/run-program.js';
 import { PluginError } from '../plugins/errors.js';
 
@@ -11,7 +12,7 @@ export interface ProcessMark {
 
 /** Undefined when none runs under that pid now; a zombie does not run. */
 export async function markOf(pid: number): Promise<ProcessMark | undefined> {
-  const started = process.platform === 'linux' ? await startedOnLinux(pid) : await startedByPs(pid);
+  const started = hasProcFs ? await startedOnLinux(pid) : await startedByPs(pid);
   return started === undefined ? undefined : { pid, started };
 }
 
@@ -28,8 +29,7 @@ const patienceMs = 5_000;
 async function groupRuns(mark: ProcessMark): Promise<boolean> {
   const leader = await markOf(mark.pid);
   if (leader !== undefined) return leader.started === mark.started;
-  if (process.platform === 'linux')
-    return mark.started.startsWith(`${await bootId()}:`) && (await hasMembers(mark.pid));
+  if (hasProcFs) return mark.started.startsWith(`${await bootId()}:`) && hasMembers(mark.pid);
   try {
     process.kill(-mark.pid, 0);
     return true;
@@ -59,36 +59,25 @@ export async function endGroup(mark: ProcessMark): Promise<void> {
 }
 
 /** A process number is not given away while a session has it. Zombies do not run. */
-async function hasMembers(leader: number): Promise<boolean> {
-  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(numbers.map((name) => readStat(Number(name))));
-  return found.some((stat) => stat !== undefined && stat.group === leader && stat.session === leader);
+function hasMembers(leader: number): boolean {
+  return allPids().some((pid) => {
+    const [state, , group, session] = readStat(pid);
+    return isAlive(state) && Number(group) === leader && Number(session) === leader;
+  });
 }
 
 /** The start is counted from the boot, so the boot's own name belongs to it. */
 async function startedOnLinux(pid: number): Promise<string | undefined> {
-  const found = await readStat(pid);
-  return found === undefined ? undefined : `${await bootId()}:${found.start}`;
+  const { 0: state, 19: start } = readStat(pid);
+  return isAlive(state) && start !== undefined ? `${await bootId()}:${start}` : undefined;
+}
+
+function isAlive(state: string | undefined): boolean {
+  return state !== 'Z' && state !== 'X';
 }
 
 async function bootId(): Promise<string> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
-}
-
-async function readStat(
-  pid: number,
-): Promise<{ readonly group: number; readonly session: number; readonly start: string } | undefined> {
-  try {
-    const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The program's name is in parentheses and may contain anything.
-    const [state, , group, session, ...others] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    const start = others[15];
-    return state === 'Z' || state === 'X' || start === undefined
-      ? undefined
-      : { group: Number(group), session: Number(session), start };
-  } catch {
-    return undefined;
-  }
 }
 
 async function startedByPs(pid: number): Promise<string | undefined> {

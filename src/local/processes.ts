@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childEnvironment } from '../config/child-environment.js';
-
-export const hasProcFs = process.platform === 'linux';
+import { allPids, hasProcFs, readProc, readStat, signalQuietly } from '../config/process-table.js';
 
 /** Every process of a machine carries this variable: `<folder tag>.<run tag>/<machine id>`. */
 export const markerVariable = 'HEDDLE_MACHINE';
@@ -13,7 +12,7 @@ export function descendantsOf(pid: number): readonly { readonly pid: number; rea
   if (!hasProcFs) return [];
   const children = new Map<number, number[]>();
   for (const candidate of allPids()) {
-    const parent = tryOr(() => Number(statOf(candidate)[1]), 0);
+    const parent = Number(readStat(candidate)[1]);
     children.set(parent, [...(children.get(parent) ?? []), candidate]);
   }
   const found: { pid: number; depth: number }[] = [];
@@ -51,7 +50,7 @@ function markedPids(markerStart: string, folder?: string): readonly number[] {
   const marker = `${markerVariable}=${markerStart}`;
   return allPids().filter((pid) => {
     if (pid === process.pid) return false;
-    const environment = tryOr(() => readFileSync(`/proc/${pid}/environ`, 'latin1'), '');
+    const environment = readProc(pid, 'environ');
     if (environment.startsWith(marker) || environment.includes(`\0${marker}`)) return true;
     if (folder === undefined) return false;
     // Daemons that write a title over their environment are known by the folder they work in. An environment
@@ -61,26 +60,6 @@ function markedPids(markerStart: string, folder?: string): readonly number[] {
     const cwd = tryOr(() => readlinkSync(`/proc/${pid}/cwd`), '');
     return cwd === folder || cwd.startsWith(`${folder}/`);
   });
-}
-
-export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // The process has ended already.
-  }
-}
-
-function allPids(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-}
-
-/** Fields of /proc/PID/stat from the third on; the second, the name, may hold blanks and brackets. */
-function statOf(pid: number): readonly string[] {
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
 /** Without /proc: BSD's ps shows the environment of the user's own processes after the command. */

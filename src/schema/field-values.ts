@@ -93,7 +93,8 @@ function simpleSchemaOf(
   }
 }
 
-function isText(type: string): boolean {
+/** Whether a value of this type may be a reference to a secret. */
+export function isText(type: string): boolean {
   return type === 'string' || type === 'text' || type === 'url';
 }
 

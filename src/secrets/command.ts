@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { secretCommandEnvironment } from '../config/child-environment.js';
+import { signalQuietly } from '../config/process-table.js';
 
 interface CommandEnvironment {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -38,7 +39,7 @@ export function runForOutput(
       act();
     };
     const stop = (reason: string): void => {
-      if (grouped && child.pid !== undefined) killGroup(child.pid);
+      if (grouped && child.pid !== undefined) signalQuietly(-child.pid, 'SIGKILL');
       else child.kill('SIGKILL');
       settle(() => reject(new Error(`${program} ${reason}`)));
     };
@@ -66,13 +67,4 @@ export function runForOutput(
       }),
     );
   });
-}
-
-function killGroup(leader: number): void {
-  try {
-    process.kill(-leader, 'SIGKILL');
-  } catch (error) {
-    // It ended concurrently.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
 }

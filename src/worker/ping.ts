@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { childEnvironment } from '../config/child-environment.js';
+import { runProgram } from '../config/run-program.js';
 import { unsafeText } from '../model/safe-text.js';
-import { anySignal } from '../model/signals.js';
 
 /** Wait for the reply, in seconds. */
 const waitSeconds = 2;
@@ -13,16 +10,11 @@ const waitSeconds = 2;
  */
 export async function ping(host: string, signal: AbortSignal): Promise<boolean | undefined> {
   if (signal.aborted || unsafeText(host) !== undefined) return undefined;
-  const child = spawn('ping', ['-n', '-q', '-c', '1', '-W', String(waitSeconds), host], {
-    stdio: 'ignore',
-    env: childEnvironment({ set: { LC_ALL: 'C' } }),
-    signal: anySignal([signal, AbortSignal.timeout(3_000 * waitSeconds)]),
-    killSignal: 'SIGKILL',
+  const { failure } = await runProgram('ping', ['-n', '-q', '-c', '1', '-W', String(waitSeconds), host], {
+    environment: { set: { LC_ALL: 'C' } },
+    timeoutMs: 3_000 * waitSeconds,
+    signal,
   });
-  try {
-    const [code] = (await once(child, 'close')) as [number | null];
-    return code === 0 ? true : code === 1 ? false : undefined;
-  } catch {
-    return undefined;
-  }
+  if (failure === undefined) return true;
+  return failure.code === 1 ? false : undefined;
 }

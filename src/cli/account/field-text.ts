@@ -2,6 +2,7 @@ import { withoutUserInfo } from '../../model/endpoint.js';
 import type { Json, JsonObject } from '../../model/json.js';
 import { holdsPrivateKey, isSecretName } from '../../model/node/strip-secrets.js';
 import type { FieldDeclaration } from '../../schema/descriptor.js';
+import { isText } from '../../schema/field-values.js';
 import type { Path } from '../../schema/problem.js';
 import { readYaml } from '../../schema/yaml-source.js';
 
@@ -16,12 +17,7 @@ export const referenceForms = 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#F
 export function parseFieldText(field: FieldDeclaration | undefined, typed: string): Json | undefined {
   const text = field?.secret === true || field?.type === 'text' ? typed : typed.trim();
   if (text.trim() === '') return undefined;
-  const referable =
-    field === undefined ||
-    field.secret === true ||
-    field.type === 'string' ||
-    field.type === 'text' ||
-    field.type === 'url';
+  const referable = field === undefined || field.secret === true || isText(field.type);
   const reference = referable ? parseReference(text.trim()) : undefined;
   if (reference !== undefined) return reference;
   switch (field?.type) {

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
-import { signalQuietly } from '../processes.js';
+import { signalQuietly } from '../../config/process-table.js';
 import { authenticate, type Login } from './auth.js';
 import type { Launcher } from './launch.js';
 import { serveSession } from './session.js';

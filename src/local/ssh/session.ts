@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { ServerChannel, Session, SignalInfo, WindowChangeInfo } from 'ssh2';
 import { childEnvironment } from '../../config/child-environment.js';
-import { descendantsOf, signalQuietly } from '../processes.js';
+import { signalQuietly } from '../../config/process-table.js';
+import { descendantsOf } from '../processes.js';
 import { canMakeTerminals, planLaunch, type Launcher, type Terminal } from './launch.js';
 
 const sftpServers = [

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { childEnvironment } from '../../config/child-environment.js';
-
-const hasProcFs = process.platform === 'linux';
+import { allPids, hasProcFs, readProc, readStat } from '../../config/process-table.js';
 
 interface Usage {
   readonly bytes: number;
@@ -24,15 +23,6 @@ export function usageOf(groups: ReadonlySet<number>): ReadonlyMap<number, Usage>
 export function memoryOf(pid: number): number {
   const kilobytes = hasProcFs ? /^VmRSS:\s+(\d+)/m.exec(readProc(pid, 'status'))?.[1] : undefined;
   return Number(kilobytes ?? 0) * 1024;
-}
-
-/** Signals a process, or a group by its negative id; ignores one that has ended. */
-export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended.
-  }
 }
 
 /** Makes the kernel's OOM killer choose this process before the worker, on Linux. */
@@ -77,9 +67,7 @@ type ProcessUsage = readonly [group: number, bytes: number];
 
 function readProcFs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
   return allPids().map((pid): ProcessUsage => {
-    const stat = readProc(pid, 'stat');
-    // The name may contain spaces and brackets; state, parent and group follow its last bracket.
-    const group = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3)[2]);
+    const group = Number(readStat(pid)[2]);
     return [group, groups.has(group) ? memoryOf(pid) : 0];
   });
 }
@@ -90,18 +78,4 @@ function readPs(): readonly ProcessUsage[] {
     const [group = 0, kilobytes = 0] = line.trim().split(/\s+/).map(Number);
     return [group, kilobytes * 1024];
   });
-}
-
-function allPids(): readonly number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-}
-
-function readProc(pid: number, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
-  } catch {
-    return '';
-  }
 }

@@ -4,7 +4,8 @@ import { finished } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { childEnvironment } from '../../config/child-environment.js';
-import { markedCommand, memoryOf, signalQuietly } from './processes.js';
+import { signalQuietly } from '../../config/process-table.js';
+import { markedCommand, memoryOf } from './processes.js';
 import { limits, LineSplitter } from './protocol.js';
 import type { Left, Sandbox } from './sandbox.js';
 

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { childEnvironment } from '../../config/child-environment.js';
-import { preferForOomKill, processesAtHome, signalQuietly, usageOf } from './processes.js';
+import { signalQuietly } from '../../config/process-table.js';
+import { preferForOomKill, processesAtHome, usageOf } from './processes.js';
 
 /** Interval of memory checks while programs run, in ms. */
 const checkEveryMs = 250;

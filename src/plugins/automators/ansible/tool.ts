@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { createInterface } from 'node:readline';
 import { childEnvironment } from '../../../config/child-environment.js';
+import { signalQuietly } from '../../../config/process-table.js';
 
 export interface Tool {
   readonly program: string;
@@ -53,8 +54,10 @@ export async function runTool({
   const events = createInterface({ input: child.stdio[3] as Readable }).on('line', onEvent);
   const read = once(events, 'close');
   const stop = (): void => {
-    signalGroup(child.pid, 'SIGTERM');
-    setTimeout(() => signalGroup(child.pid, 'SIGKILL'), termMs).unref();
+    const { pid } = child;
+    if (pid === undefined) return;
+    signalQuietly(-pid, 'SIGTERM');
+    setTimeout(() => signalQuietly(-pid, 'SIGKILL'), termMs).unref();
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
@@ -64,14 +67,6 @@ export async function runTool({
   } finally {
     signal.removeEventListener('abort', stop);
     child.stdin.destroy();
-  }
-}
-
-function signalGroup(group: number | undefined, signal: NodeJS.Signals): void {
-  try {
-    if (group !== undefined) process.kill(-group, signal);
-  } catch {
-    // It has ended.
   }
 }
 

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { childEnvironment } from '../../../config/child-environment.js';
+import { signalQuietly } from '../../../config/process-table.js';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 import type { LibvirtFields } from './field-types.js';
 
@@ -126,7 +127,9 @@ export class Virsh {
       env: childEnvironment({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }),
       detached: true,
     });
-    const end = (): void => endGroup(child.pid);
+    const end = (): void => {
+      if (child.pid !== undefined) signalQuietly(-child.pid, 'SIGKILL');
+    };
     this.signal.addEventListener('abort', end, { once: true });
     const unlessTooLong = (error: unknown): never => {
       end();
@@ -174,16 +177,6 @@ async function readText(stream: Readable): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-/** Ends the process with its children. */
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The group has ended already.
-  }
 }
 
 const lost =
