@@ -187,6 +187,6 @@ function chooseFailureConverter({
 }): string {
   if (own === undefined || own === failureConverterPath) return failureConverterPath;
   throw new Error(
-    `The Heddle plugin brings a failure converter that encrypts messages and stack traces, and ${own} would take its place. Leave failureConverterPath out.`,
+    `The Heddle plugin has a failure converter that encrypts messages and stack traces, and ${own} would replace it. Omit failureConverterPath.`,
   );
 }

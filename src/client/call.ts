@@ -155,10 +155,7 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   const refused = findRefused(cause);
   if (refused !== undefined) return failure('Encryption', `${what}: ${refused}`);
   if (cause instanceof QueryNotRegisteredError)
-    return failure(
-      'NoWorker',
-      `${what}: the worker could not answer this; is it of this version? Its log says more`,
-    );
+    return failure('NoWorker', `${what}: the worker could not answer this; check its version and its log`);
   const code = codeOf(cause);
   const message = messageOf(cause);
   if (code === grpcStatus.unauthenticated || code === grpcStatus.permissionDenied)

@@ -37,7 +37,7 @@ export function readJsonFile<Schema extends z.ZodType>(
     return schema.parse(JSON.parse(text));
   } catch (error) {
     throw new Error(
-      `${path} is not a file this machine service wrote: ${messageOf(error)}. Mend it, or move it away.`,
+      `${path} is not a file this machine service wrote: ${messageOf(error)}. Repair it, or move it away.`,
       { cause: error },
     );
   }

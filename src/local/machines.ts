@@ -108,7 +108,10 @@ export class Machines {
   switchPower(id: string, power: 'on' | 'off'): object {
     const machine = this.#changeable(id);
     if (power === 'on' && machine.job?.state === 'running')
-      throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
+      throw new ApiError(
+        'Conflict',
+        `Machine ${id} is busy with ${machine.job.kind} of ${machine.job.image}.`,
+      );
     this.#note(power === 'on' ? 'power-on' : 'power-off', machine);
     if (power === 'off' && machine.state !== 'stopped') this.#parts.power.turnOff(id, 'stopped');
     if (power === 'on' && (machine.state === 'stopped' || machine.state === 'failed')) {

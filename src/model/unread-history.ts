@@ -4,6 +4,5 @@
  */
 export const unreadHistory = {
   type: 'UnreadHistory',
-  message:
-    'this worker must first be given the next task of this workflow, with all of its history; ask again',
+  message: 'this worker does not have the history of this workflow yet; try again',
 } as const;

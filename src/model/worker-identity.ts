@@ -169,7 +169,7 @@ export function reloadLines(identities: readonly string[]): readonly string[] {
       ...(reload?.refused === undefined
         ? []
         : [
-            `worker ${worker}: heddle.yaml changed and is invalid or missing, so the configuration before stays`,
+            `worker ${worker}: heddle.yaml changed and is invalid or missing, so the previous configuration stays in effect`,
           ]),
       ...(reload === undefined || reload.restart.length === 0
         ? []

@@ -135,5 +135,5 @@ function outputOf<Key extends 'stdout' | 'stderr'>(
 function cut(text: string): string {
   if (text.length <= maxOutput) return text;
   const half = maxOutput / 2;
-  return `${text.slice(0, half)}\n... ${text.length - maxOutput} characters left out ...\n${text.slice(-half)}`;
+  return `${text.slice(0, half)}\n... ${text.length - maxOutput} characters omitted ...\n${text.slice(-half)}`;
 }

@@ -92,7 +92,7 @@ export async function whyNotPinned(file: string, digest: string | undefined): Pr
   const distrust = whyUntrusted(file);
   if (distrust !== undefined) return `${distrust.path} ${distrust.wrong}. ${distrust.right}`;
   if (digest === undefined)
-    return `Heddle knows no digest of Temporal CLI ${pinnedCli.cli} for ${process.platform}-${process.arch}, so it runs no cached program`;
+    return `Heddle has no digest of Temporal CLI ${pinnedCli.cli} for ${process.platform}-${process.arch}, so it runs no cached program`;
   const hash = createHash('sha256');
   await pipeline(createReadStream(file), hash);
   const found = hash.digest('hex');

@@ -30,7 +30,7 @@ export async function cancelRun(
   }
   throw new PluginError(
     'Retryable',
-    `run ${place.id} could not be cancelled, it may go on: its node was not reached`,
+    `run ${place.id} could not be cancelled and may continue: its node was not reached`,
     { cause: problem },
   );
 }
@@ -54,7 +54,10 @@ async function tryCancel(
           `run ${place.id} could not be cancelled on ${where}: ${rest.join(' ')}`,
         );
       if (kind === 'end' && word === 'stuck')
-        throw new PluginError('UnknownOutcome', `run ${place.id} does not end on ${where}, not even by KILL`);
+        throw new PluginError(
+          'UnknownOutcome',
+          `run ${place.id} does not end on ${where}, even after SIGKILL`,
+        );
       if (kind === 'end') return endOf(word, rest[0], progress);
     }
   } finally {

@@ -29,7 +29,7 @@ export async function connect(target: SshTarget, options: ConnectOptions = {}): 
   if (expected.length === 0) {
     throw new PluginError(
       'Invalid',
-      `no host key is known for ${describeTarget(target)}: it is pinned by CONFIRM, or given by the provider`,
+      `no host key is known for ${describeTarget(target)}: CONFIRM pins it, or the provider returns it`,
     );
   }
   return open(target, createVerifier(expected), options);
@@ -48,7 +48,7 @@ export async function connectUnpinned(target: SshTarget, options: ConnectOptions
     throw new PluginError(
       'Invalid',
       `the host key of ${describeTarget(target)} is not known, and a password is sent only to a host whose key is known: ` +
-        'give the host key, or log in by a private key alone, or accept the first key by `hostKeys: pin` of the account in heddle.yaml',
+        'specify the host key, log in with a private key only, or accept the first key with `hostKeys: pin` of the account in heddle.yaml',
     );
   }
   return open(target, createPinningVerifier(), options);
@@ -76,7 +76,7 @@ async function open(
       signal?.addEventListener('abort', abort, { once: true });
       client.on('ready', () => {
         const presented = verifier.presented();
-        if (presented === undefined) return reject(new Error('the server showed no host key'));
+        if (presented === undefined) return reject(new Error('the server presented no host key'));
         const connection = new Connection(client, target, presented, { channelMs: timeoutMs });
         if (link !== undefined) void connection.closed.then(link.release);
         resolve(connection);

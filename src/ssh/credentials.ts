@@ -12,7 +12,7 @@ import { describeTarget, type SshTarget } from './target.js';
 const { BaseAgent, createAgent, utils } = ssh2;
 
 const sha1Refused =
-  'the server takes RSA keys only with SHA-1 signatures, which are refused; use an ed25519 key or a newer server';
+  'the server accepts RSA keys only with SHA-1 signatures, which are refused; use an ed25519 key or a newer server';
 
 /**
  * The login methods that the target's credentials allow, strongest first.
@@ -39,7 +39,7 @@ export function authMethods(target: SshTarget): AnyAuthMethod[] {
   if (methods.length > 0) return methods;
   throw new PluginError(
     'Auth',
-    `no credential to log in as ${describeTarget(target)}: give a private key, an agent or a password`,
+    `no credential to log in as ${describeTarget(target)}: specify a private key, an agent or a password`,
   );
 }
 
@@ -55,7 +55,7 @@ function readPrivateKey(target: SshTarget, text: string): ParsedKey {
   if (!key.isPrivateKey()) {
     throw new PluginError(
       'Invalid',
-      `the private key for ${describeTarget(target)} is a public key; give the private half`,
+      `the private key for ${describeTarget(target)} is a public key; specify the private key`,
     );
   }
   const sign = key.sign.bind(key);

@@ -37,7 +37,7 @@ export class Excerpt {
     // No half characters at the edges of the cut.
     const head = this.#head.subarray(0, wholeCharacters(this.#head));
     const start = tail.findIndex((byte) => (byte & 0xc0) !== 0x80);
-    return `${head.toString('utf8')}\n[... ${cut} bytes left out ...]\n${tail.subarray(Math.max(start, 0)).toString('utf8')}`;
+    return `${head.toString('utf8')}\n[... ${cut} bytes omitted ...]\n${tail.subarray(Math.max(start, 0)).toString('utf8')}`;
   }
 }
 

@@ -106,7 +106,10 @@ async function withLimits<Value>(
         timer = setTimeout(
           () =>
             reject(
-              new PluginError('Retryable', `${describeTarget(target)} lets us in and then answers nothing`),
+              new PluginError(
+                'Retryable',
+                `${describeTarget(target)} accepts the login and then does not respond`,
+              ),
             ),
           timeoutMs,
         );

@@ -8,6 +8,6 @@ export function quoteWords(words: readonly string[]): string {
 
 /** One word; see {@link quoteWords}. */
 export function quoteWord(word: string): string {
-  if (word.includes('\0')) throw new RangeError('a word for the shell cannot hold a NUL character');
+  if (word.includes('\0')) throw new RangeError('a word for the shell cannot contain a NUL character');
   return /^[A-Za-z0-9_/.:@%+-]+$/.test(word) ? word : `'${word.replaceAll(`'`, `'\\''`)}'`;
 }

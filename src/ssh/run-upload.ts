@@ -142,7 +142,7 @@ function enterFunction(script: Script): string {
     if (shellNames.has(name))
       throw new PluginError('Invalid', `environment: ${name} is kept by the shell; use another name`);
     if (value.includes('\0'))
-      throw new PluginError('Invalid', `environment: the value of ${name} holds a NUL character`);
+      throw new PluginError('Invalid', `environment: the value of ${name} contains a NUL character`);
     return `export ${name}=${quoteWord(value)}\n`;
   });
   const paths = files.flatMap(({ name, variable, executable }) => [
@@ -153,11 +153,11 @@ function enterFunction(script: Script): string {
   if (interpreter.length === 0 || interpreter.some((word) => word.includes('\0'))) {
     throw new PluginError(
       'Invalid',
-      'interpreter: give the program that reads the script, and its arguments',
+      'interpreter: specify the program that reads the script, and its arguments',
     );
   }
   if (words.some((word) => word.includes('\0')))
-    throw new PluginError('Invalid', 'arguments: a word holds a NUL character');
+    throw new PluginError('Invalid', 'arguments: a word contains a NUL character');
   const command = `"$@" ${quoteWords(interpreter)} "$HEDDLE_RUN/script"${words.map((word) => ` ${quoteWord(word)}`).join('')}`;
   return `enter() {\n${settings.join('')}${paths.join('')}exec ${command}\n}\n`;
 }

@@ -99,12 +99,10 @@ function toOutcome(
       throw failed('was ended, with all it had started, because a later task of its node began');
     case 'full':
       throw failed(
-        `ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}, but disk full on node: what it wrote may be cut; make room and run it again`,
+        `ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}, but disk full on node: its output may be incomplete; make room and run it again`,
       );
     case 'reboot':
-      throw failed(
-        'died with its machine: the node was started again while it ran, so it is not known how far it came',
-      );
+      throw failed('died with its machine: the node rebooted while it ran, so its progress is unknown');
     case 'died':
       throw failed(
         'was killed on the node together with its supervisor (out of memory?), and left no exit code',
@@ -118,7 +116,7 @@ function toOutcome(
   } catch (error) {
     // A script that fails is judged by its exit code first.
     if (exitCode === 0 || !(error instanceof PluginError)) throw error;
-    log?.warn(`results of ${name} left out: ${error.message}`);
+    log?.warn(`results of ${name} omitted: ${error.message}`);
     return { exitCode, stdout, stderr };
   }
 }

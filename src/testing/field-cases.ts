@@ -26,7 +26,7 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
           );
           ok(
             hasErrors(checkFields(bench.plugin.descriptor, scope, rest, [scope]).problems),
-            `without ${scope} field ${keys.join(', ')} nothing is said`,
+            `without ${scope} field ${keys.join(', ')} no problem is reported`,
           );
         }
         checkConditional(bench.plugin.descriptor, (scope) => written(bench, scope));
@@ -48,7 +48,7 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
               const { problems } = checkFields(descriptor, scope, values, [scope]);
               ok(
                 problems.some(({ path }) => formatPath(path).startsWith(`${scope}.${key}`)),
-                `${scope} field ${key} takes ${JSON.stringify(wrong)}`,
+                `${scope} field ${key} accepts ${JSON.stringify(wrong)}`,
               );
             }
           }
@@ -57,7 +57,7 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
               checkFields(descriptor, scope, { ...written(bench, scope), 'no-such-field': 1 }, [scope])
                 .problems,
             ),
-            `an unknown ${scope} field is taken`,
+            `an unknown ${scope} field is accepted`,
           );
         }
         return Promise.resolve();
@@ -97,7 +97,7 @@ function checkConditional(descriptor: Descriptor, written: (scope: FieldScope) =
     const { problems } = checkFields(descriptor, scope, { ...rest, ...Object.fromEntries(met) }, [scope]);
     ok(
       problems.some(({ path }) => formatPath(path) === `${scope}.${key}`),
-      `without ${scope} field ${key} nothing is said, although other fields require it`,
+      `without ${scope} field ${key} no problem is reported, although other fields require it`,
     );
   }
 }

@@ -67,7 +67,7 @@ function refuseMoved(queue: string, advice: string): void {
   const { activityType, taskQueue } = activityInfo();
   if (taskQueue !== queue)
     throw ApplicationFailure.nonRetryable(
-      `the task of ${activityType} was moved from queue ${queue} to queue ${taskQueue} by a caller of the Temporal server, so it did not run here. How far earlier attempts went is unknown${advice}`,
+      `the task of ${activityType} was moved from queue ${queue} to queue ${taskQueue} by a caller of the Temporal server, so it did not run here. The progress of earlier attempts is unknown${advice}`,
       unknownOutcome,
     );
 }
@@ -81,7 +81,7 @@ function checkHeartbeat(advice: string): void {
   refuseUnopened([heartbeatDetails]);
   if (isRefusal(heartbeatDetails))
     throw ApplicationFailure.nonRetryable(
-      `the last heartbeat of ${activityType} is not by a worker, so how far it went is unknown. ${heartbeatDetails.heddleRefused}${advice}`,
+      `the last heartbeat of ${activityType} was not sent by a worker, so its progress is unknown. ${heartbeatDetails.heddleRefused}${advice}`,
       unknownOutcome,
     );
 }
@@ -125,7 +125,7 @@ function refuseLarge(activityType: string, result: unknown): void {
   const bytes = jsonBytes(result);
   if (bytes > mostSent)
     throw ApplicationFailure.nonRetryable(
-      `the result of ${activityType} has ${bytes} bytes as JSON, and at most ${mostSent} fit into a message; divide what it is about`,
+      `the result of ${activityType} has ${bytes} bytes as JSON; the limit of a message is ${mostSent}; split it into several requests`,
       'Invalid',
     );
 }

@@ -10,7 +10,7 @@ export function installRuntime(log: Logger, metricsAddress: string | undefined):
     Runtime.install(optionsOf(log, metricsAddress));
   } catch (error) {
     if (metricsAddress === undefined || !(error instanceof Error)) throw error;
-    log.warn({ metricsAddress }, `metrics cannot be read there, so the worker has none: ${error.message}`);
+    log.warn({ metricsAddress }, `metrics cannot be served there, so the worker has none: ${error.message}`);
     Runtime.install(optionsOf(log, undefined));
   }
 }

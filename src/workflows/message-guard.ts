@@ -187,8 +187,8 @@ function outlivingPolicy(workflowType: string, policy: ParentClosePolicy | undef
   if (policy === undefined) return ParentClosePolicy.ABANDON;
   if (!policy.endsWith('TERMINATE')) return policy;
   throw ApplicationFailure.nonRetryable(
-    `a workflow of type ${workflowType} must not be terminated with its parent, for nothing would delete its machines; ` +
-      'leave parentClosePolicy out, which means ABANDON, or use REQUEST_CANCEL, which cancels the operation under way',
+    `a workflow of type ${workflowType} must not be terminated with its parent, because nothing would delete its machines; ` +
+      'omit parentClosePolicy, which means ABANDON, or use REQUEST_CANCEL, which cancels the operation under way',
     'Invalid',
   );
 }

@@ -99,7 +99,7 @@ export function refusalOfSignal(key: PayloadKey | undefined): undefined | Promis
   foreignSignals += 1;
   if (foreignSignals > maxForeignSignals)
     return Promise.resolve(
-      `more than ${maxForeignSignals} signals came under other keys than ${ownKey ?? ''}`,
+      `more than ${maxForeignSignals} signals were encrypted with other keys than ${ownKey ?? ''}`,
     );
   const before = lastOfKey.get(key.id);
   const found = Promise.all([findKey(key.id), before]).then(([isFound]) => isFound);

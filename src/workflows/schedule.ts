@@ -93,7 +93,7 @@ export async function schedule<Name extends ActivityName>(
 }
 
 function tooLarge(name: ActivityName, bytes: number): ActivityFailure {
-  const why = `the request of ${name} has ${bytes} bytes as JSON, and at most ${mostSent} fit into a message; divide what it is about`;
+  const why = `the request of ${name} has ${bytes} bytes as JSON; the limit of a message is ${mostSent}; split it into several requests`;
   const cause = ApplicationFailure.nonRetryable(why, 'Invalid');
   return new ActivityFailure(why, name, undefined, RetryState.NON_RETRYABLE_FAILURE, undefined, cause);
 }

@@ -43,7 +43,7 @@ export async function sweep(input: SweepInput): Promise<SweepReport> {
   const { leaks, ripe, refused, unknown, stopped } = decideSweep(evidence);
   const silent = reports.flatMap((report) => report.silent ?? []);
   for (const why of refused) log.warn('the sweep deletes nothing', { why });
-  for (const why of silent) log.warn('the sweep leaves machines alone', { why });
+  for (const why of silent) log.warn('the sweep leaves some machines unchanged', { why });
   const free = await disowned(ripe);
   const deleted = await Promise.all(free.map(async (leak) => deleteLeak(accounts, leak)));
   const gone = new Set(deleted.filter(({ failed }) => failed === undefined).map(leakId));
@@ -89,7 +89,7 @@ async function readAccount(account: SweptAccount, origins: SweepAccounts['origin
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const why =
       error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START'
-        ? `no worker of site ${site} took the look at it`
+        ? `no worker of site ${site} began to list its machines`
         : (error.cause?.message ?? error.message);
     return {
       account,
@@ -119,7 +119,7 @@ async function disowned(ripe: readonly Leak[]): Promise<readonly Leak[]> {
     );
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn('clusters could not be asked to give machines free', {
+    log.warn('clusters could not be asked to release machines', {
       why: error.cause?.message ?? error.message,
     });
     return ripe.filter(({ askedOf }) => askedOf === undefined);

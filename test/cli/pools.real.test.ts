@@ -408,8 +408,8 @@ describe('heddle pool and heddle request', () => {
 
   it('runs a worker without metrics if its port is in use', async () => {
     const second = await stack.startWorker('second');
-    expect(second.output()).toContain('metrics cannot be read there');
-    expect(worker.output()).not.toContain('metrics cannot be read there');
+    expect(second.output()).toContain('metrics cannot be served there');
+    expect(worker.output()).not.toContain('metrics cannot be served there');
     await second.stop();
   });
 });

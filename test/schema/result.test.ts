@@ -103,7 +103,7 @@ describe("a plugin's result", () => {
       source,
     );
     expect(stdout?.length).toBeLessThan(66_000);
-    expect(stdout).toMatch(/^ax+\n\.\.\. \d+ characters left out \.\.\.\nx+z$/);
+    expect(stdout).toMatch(/^ax+\n\.\.\. \d+ characters omitted \.\.\.\nx+z$/);
     expect(stderr).toBe('(not text, but a number)');
     expect(parseResult({ stdout: '\uD800' }, source).stdout).toBe('\uFFFD');
   });

@@ -126,7 +126,7 @@ describe('an excerpt', () => {
       const text = excerptOf(bytes, size);
       expect(text.startsWith(bytes.toString('utf8', 0, 32_768))).toBe(true);
       expect(text.endsWith(bytes.toString('utf8', bytes.length - 32_768))).toBe(true);
-      expect(text).toContain(`\n[... ${bytes.length - 65_536} bytes left out ...]\n`);
+      expect(text).toContain(`\n[... ${bytes.length - 65_536} bytes omitted ...]\n`);
     },
   );
 
@@ -136,7 +136,7 @@ describe('an excerpt', () => {
   });
 
   test('accepts binary bytes', () => {
-    expect(excerptOf(Buffer.alloc(100_000, 0xff), 999)).toContain('bytes left out');
+    expect(excerptOf(Buffer.alloc(100_000, 0xff), 999)).toContain('bytes omitted');
   });
 });
 

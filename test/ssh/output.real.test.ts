@@ -53,7 +53,7 @@ beforeEach(async () => {
         return logged ? log.print(stream, chunk) : undefined;
       } });
       const { exitCode, stdout, stderr } = await shell.run({ text: script });
-      outcomes.push({ exitCode, stdout: stdout.length, stderr: stderr.length, cut: /bytes left out/.test(stdout) });
+      outcomes.push({ exitCode, stdout: stdout.length, stderr: stderr.length, cut: /bytes omitted/.test(stdout) });
       // What the first, small one took belongs to the process itself.
       if (index === 0) first = most = held();
     }

@@ -50,7 +50,7 @@ test('of much output the node keeps the first and the last part, and a later att
     onNote: (note) => void notes.push(note),
   });
   expect(again).toMatchObject({ reason: 'exit', exitCode: 0, stderr: 'done\n' });
-  expect(again.stdout).toMatch(/^1000000\n.*\[\.\.\. \d+ bytes left out \.\.\.\]\n.*1624999\n$/s);
+  expect(again.stdout).toMatch(/^1000000\n.*\[\.\.\. \d+ bytes omitted \.\.\.\]\n.*1624999\n$/s);
   const [, from = '', to = ''] = /all but the bytes from (\d+) to (\d+)$/.exec(notes[0] ?? '') ?? [];
   expect(notes).toHaveLength(1);
   expect(notes[0]).toContain(join(runFolder(node, 'large'), 'out'));

@@ -118,7 +118,7 @@ test('a slow reader gets everything, in order', async () => {
   expect({ size, wrong }).toEqual({ size: 8_000_000, wrong: 0 });
   expect(end.stderr).toBe('end\n');
   expect(end.stdout.length).toBeLessThan(66 * 1024);
-  expect(end.stdout).toContain(`[... ${8_000_000 - 64 * 1024} bytes left out ...]`);
+  expect(end.stdout).toContain(`[... ${8_000_000 - 64 * 1024} bytes omitted ...]`);
 });
 
 test('binary output without a line break arrives byte for byte', async () => {

@@ -169,7 +169,7 @@ describe('exec', () => {
     expect(stdout.length).toBeLessThan(66_000);
     expect(stdout.startsWith('1\n2\n')).toBe(true);
     expect(stdout.endsWith('49999\n50000\n')).toBe(true);
-    expect(stdout).toMatch(/\n\[\.\.\. \d+ bytes left out \.\.\.\]\n/);
+    expect(stdout).toMatch(/\n\[\.\.\. \d+ bytes omitted \.\.\.\]\n/);
   });
 });
 

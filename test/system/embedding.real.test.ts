@@ -164,7 +164,7 @@ describe('a program with clusters of its own', () => {
     const handle = await start('startPlainly', one('refused'), 'TERMINATE');
     const failure = await handle.result().catch((error: WorkflowFailedError) => error.cause);
     expect(failure).toBeInstanceOf(ApplicationFailure);
-    expect((failure as ApplicationFailure).message).toContain('leave parentClosePolicy out');
+    expect((failure as ApplicationFailure).message).toContain('omit parentClosePolicy');
     await expect(stack.client.status('refused')).rejects.toMatchObject({ code: 'NotFound' });
   });
 

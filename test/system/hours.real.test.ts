@@ -118,7 +118,7 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
     await skip('29 seconds');
     expect((await handle.describe()).status.name).toBe('RUNNING');
     await skip('2 seconds');
-    expect(await handle.result()).toBe('nothing was asked of this cluster');
+    expect(await handle.result()).toBe('this cluster received no request');
   });
 
   it('CONFIRM tries for ten minutes, then the machine is replaced; after the third the operation is held with the last reason', async () => {

@@ -19,7 +19,7 @@ it('an activity whose result no message can carry fails with its size and the li
     type: 'Invalid',
     nonRetryable: true,
     message: expect.stringContaining(
-      `result of LIST has ${mostSent + 2} bytes as JSON, and at most ${mostSent}`,
+      `result of LIST has ${mostSent + 2} bytes as JSON; the limit of a message is ${mostSent}`,
     ),
   });
   expect(await run('x'.repeat(mostSent - 2))).toMatchObject({ heddleAt: expect.any(Number) as number });

@@ -80,7 +80,7 @@ describe('a configuration that changes', () => {
     );
     expect(readIdentity(identity).config).toEqual({ config: 'c', scale: 'x' });
     expect(reloadLines([identity, formatIdentity({ worker: '2@a' }, 'c')])).toEqual([
-      'worker 1@a: heddle.yaml changed and is invalid or missing, so the configuration before stays',
+      'worker 1@a: heddle.yaml changed and is invalid or missing, so the previous configuration stays in effect',
       'worker 1@a: a restart is needed for changed settings: keys, store',
     ]);
   });

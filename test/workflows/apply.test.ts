@@ -70,7 +70,7 @@ describe('requests to a cluster', () => {
       message: `cluster busy is busy with operation ${operation} (apply by test); ask again when it has ended, or wait for it with --queue`,
     });
     await expect(client.apply(other, { createOnly: true })).rejects.toThrow(
-      'cluster busy is there already with another spec; apply without --create-only changes it',
+      'cluster busy already exists with another spec; apply without --create-only to change it',
     );
     await expect(client.retry('busy')).rejects.toThrow(
       'cluster busy holds no failed operation, so there is nothing to retry',
@@ -78,7 +78,7 @@ describe('requests to a cluster', () => {
     await ledger.open('busy');
     await client.waitFor('busy', operation, patience);
     await expect(client.apply(other, { createOnly: true })).rejects.toThrow(
-      'is there already with another spec',
+      'already exists with another spec',
     );
     await deleteAll('busy');
   });

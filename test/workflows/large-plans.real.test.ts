@@ -68,7 +68,7 @@ it('a request of an activity that no message can carry fails with the reason, an
     .then(String, (reason: unknown) => reason);
   expect((error as WorkflowFailedError).cause?.cause).toMatchObject({
     message: expect.stringMatching(
-      /the request of PLAN has \d+ bytes as JSON, and at most 2050000 fit/,
+      /the request of PLAN has \d+ bytes as JSON; the limit of a message is 2050000/,
     ) as string,
   });
 });

@@ -177,7 +177,7 @@ async function repeatOnce(type: WorkflowType, message: RecordedMessage): Promise
   const before = await world.stateOf(type);
   const ignoredBefore = world.ignored.filter((id) => id === workflowId).length;
   const refusal = await repeat(type, message);
-  if (message.kind === 'update') expect(refusal, message.name).toMatch(/was taken before/);
+  if (message.kind === 'update') expect(refusal, message.name).toMatch(/was accepted before/);
   else
     await until(
       `the repeated signal ${message.name} is ignored`,
@@ -262,7 +262,7 @@ describe('a message that a run has taken', () => {
     const message = await takenMessage();
     await renew();
     await renew();
-    expect(await repeat('rateLimiter', message)).toMatch(/was taken before/);
+    expect(await repeat('rateLimiter', message)).toMatch(/was accepted before/);
     expect(await take()).toEqual(expect.any(Number));
   });
 
@@ -282,7 +282,7 @@ describe('a message that a run has taken', () => {
     await until('the workflow runs again', async () => (await idsOf('rateLimiter')).runId !== runId);
     expect((await idsOf('rateLimiter')).firstRunId).toBe(firstRunId);
     expect(await take()).toEqual(expect.any(Number));
-    expect(await repeat('rateLimiter', message)).toMatch(/was taken before/);
+    expect(await repeat('rateLimiter', message)).toMatch(/was accepted before/);
   });
 
   it('is answered as before when its client repeats it because the answer was lost', async () => {

@@ -60,7 +60,7 @@ function atRest({ name, nodes, checks, history, locked }: ClusterStatus, now: nu
     ...steps(['gone', 'rebooted', 'moved'], (node) => [
       {
         command: 'heddle apply FILE',
-        why: `repair ${node} as the file's repair says${locked === true ? '; its lock prevents a replacement of the machine' : ''}`,
+        why: `repair ${node} according to the file's repair${locked === true ? '; its lock prevents a replacement of the machine' : ''}`,
       },
     ]),
     ...steps(['rebooted'], (node, services) =>

@@ -38,7 +38,7 @@ async function commandFor({ client, config }: Session, name: string): Promise<Co
       `a console is opened on a worker host of site ${site}, whose heddle.yaml has the account ${account}`,
     );
   if (providerid === undefined)
-    throw new CliError('Invalid', `machine ${name} is not registered completely`, {
+    throw new CliError('Invalid', `machine ${name} is not completely registered`, {
       next: `heddle machine show ${name}`,
     });
   const { pluginFolders: folders, programs, environment } = config;

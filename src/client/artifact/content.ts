@@ -99,7 +99,7 @@ async function readPart(
   const opened = openMessage(purpose, await decodeAll(temporal, payloads as Payload[]), Date.now());
   const [header, packed] = (opened.ok ? opened.args : []) as [PartHeader | undefined, unknown];
   if (header === undefined || typeof packed !== 'string')
-    throw new ContentError(`part ${part} holds something else`);
+    throw new ContentError(`part ${part} has other content`);
   try {
     return [header, inflateRawSync(Buffer.from(packed, 'base64'), { maxOutputLength: resourcePartBytes })];
   } catch (cause) {

@@ -33,7 +33,7 @@ export class Batch<Item, Answer> {
         for (const [index, { resolve, reject }] of batch.entries()) {
           const answer = answers[index];
           if (index in answers) resolve(answer as Answer);
-          else reject(new Error('the pool gave no answer'));
+          else reject(new Error('the pool returned no answer'));
         }
       } catch (error) {
         if (batch.length === 1) batch[0]?.reject(error);

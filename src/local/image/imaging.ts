@@ -70,7 +70,10 @@ export class Imaging {
       return known;
     }
     if (machine.job?.state === 'running')
-      throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
+      throw new ApiError(
+        'Conflict',
+        `Machine ${id} is busy with ${machine.job.kind} of ${machine.job.image}.`,
+      );
     if (machine.state !== 'stopped')
       throw new ApiError('Conflict', `Machine ${id} is ${machine.state}; switch it off first.`);
     this.#check(machine, kind, request);
@@ -132,7 +135,9 @@ export class Imaging {
       return undefined;
     }
     return this.#parts.library.receive(name, archive, gzip === 'true').catch((error: unknown) => {
-      throw new ApiError('BadRequest', `Image ${name} was not taken: ${messageOf(error)}.`, { cause: error });
+      throw new ApiError('BadRequest', `Image ${name} was not accepted: ${messageOf(error)}.`, {
+        cause: error,
+      });
     });
   }
 

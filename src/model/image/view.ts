@@ -44,7 +44,7 @@ function doingWords(state: ImageState, now: number): string {
           ? (refuseBuild(state) ?? 'waits before the next build')
           : 'paused; a build is requested';
     case 'clean up':
-      return `takes back ${next.machine.name}`;
+      return `cleans up ${next.machine.name}`;
     default:
       return next.do;
   }

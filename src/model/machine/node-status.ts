@@ -90,16 +90,18 @@ const rules: readonly Rule[] = [
   // A stopped service does not imply a changed configuration, which a load would overwrite.
   ({ by, ping }) =>
     by === 'plugin' && ping !== 'yes'
-      ? unknown(ping === 'no' ? 'it does not take orders now' : 'whether it takes orders is not known')
+      ? unknown(
+          ping === 'no' ? 'it accepts no requests at present' : 'it is unknown whether it accepts requests',
+        )
       : undefined,
   ({ by, ssh, power }) =>
     by === undefined && ssh === 'yes' && power === 'off'
-      ? unknown('it is reported as switched off, and SSH answers')
+      ? unknown('it is reported as switched off, but SSH answers')
       : undefined,
   ({ by, ssh }) =>
     by === undefined && ssh === 'no' ? reload('it is switched off, so SSH does not answer') : undefined,
   ({ by, ssh }) =>
-    by === undefined && ssh === 'unknown' ? unknown('whether SSH answers is not known') : undefined,
+    by === undefined && ssh === 'unknown' ? unknown('it is unknown whether SSH answers') : undefined,
   ({ record }) => (record.is === 'missing' ? reload('it has no record of its image') : undefined),
   ({ record }) =>
     record.is === 'unknown' ? unknown('the record of its image could not be read') : undefined,
@@ -128,16 +130,12 @@ const rules: readonly Rule[] = [
   ({ by, check }) =>
     check === 'no'
       ? reload(
-          by === 'plugin'
-            ? 'it is not as its image is'
-            : 'its system says that the image is not as it should be',
+          by === 'plugin' ? 'it differs from its image' : 'its system reports that it differs from its image',
         )
       : undefined,
   ({ by, check }) =>
     check === 'unknown'
-      ? unknown(
-          `whether ${by === 'plugin' ? 'it is as its image is' : 'its system is as it should be'} is not known`,
-        )
+      ? unknown(`it is unknown whether ${by === 'plugin' ? 'it' : 'its system'} matches its image`)
       : undefined,
 ];
 

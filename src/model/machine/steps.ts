@@ -36,7 +36,7 @@ export const loadSteps: readonly ProcedureStep[] = [
     withinMs: minute,
   },
   { step: 'retrieve image', action: 'RETRIEVE_IMAGE', usualMs: 5 * minute, optional: true },
-  { step: 'wait for a place', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },
+  { step: 'wait for a permit', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },
   { step: 'verify image', action: 'VERIFY_IMAGE', usualMs: 30_000, optional: true },
   { step: 'prepare reload', action: 'PRE_RELOAD', usualMs: 5_000, optional: true, mayFail: true },
   // A disk that still has the mark afterwards was not written; one that cannot be marked is written twice.
@@ -58,7 +58,7 @@ export const loadSteps: readonly ProcedureStep[] = [
 /** CAPTURE. The machine is in maintenance throughout; loading the new image then proves it. */
 export const captureSteps: readonly ProcedureStep[] = [
   { step: 'check target', action: 'IMAGE_EXISTS', usualMs: 2_000 },
-  { step: 'wait for a place', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },
+  { step: 'wait for a permit', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },
   // The user's account must not become part of the image.
   { step: 'revoke access', action: 'REVOKE_ACCESS', usualMs: 3_000, optional: true },
   { step: 'pre-capture', action: 'PRE_CAPTURE', usualMs: 20_000, optional: true },

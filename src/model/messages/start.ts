@@ -46,12 +46,11 @@ function whyRefused(seal: Seal, run: StartedRun): string | undefined {
   return undefined;
 }
 
-const ofAnotherRun =
-  'the start was refused: it holds the state of another run than the one that this run continues';
+const ofAnotherRun = 'the start was refused: it contains the state of a run that this run does not continue';
 const ofAnotherParent =
   'the start was refused: another run of the parent workflow sealed it, and it is valid for the child of that run alone';
 const notScheduled =
-  'the start was refused: it is that of a Schedule, and this workflow was started by a caller';
+  'the start was refused: it belongs to a Schedule, but this workflow was started by a caller';
 const withoutId =
   "the start was sealed without an id and a time, so it could be repeated: use the heddle command, or a Temporal client with Heddle's plugin";
 const tooOld =

@@ -109,8 +109,9 @@ export function isId(value: unknown): value is string {
 const withoutId = 'was sealed without an id and a time, so it could be repeated';
 const forAnother =
   'was sealed for another workflow of this name, such as an earlier one: send it again. If it is refused again, the clock of its sender is behind that of the Temporal server: synchronise it';
-const repeated = 'was taken before, and a message is valid once: look at what it did, then send a new one';
+const repeated =
+  'was accepted before, and a message is valid only once: check what it did, then send a new one';
 const tooOld =
-  'was sealed before messages that this workflow has taken and forgotten: send it again. If it is refused again, the clock of its sender is behind that of the Temporal server: synchronise it';
+  'was sealed before messages that this workflow has accepted and forgotten: send it again. If it is refused again, the clock of its sender is behind that of the Temporal server: synchronise it';
 const fromLater =
   "was sealed by a clock that is ahead of the Temporal server's: synchronise it, then send it again";

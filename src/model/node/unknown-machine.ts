@@ -17,7 +17,7 @@ export function unknownMachineText(activityType: string, [request]: readonly unk
   const isCreate = activityType === 'CREATE';
   if ((!isCreate && activityType !== 'DELETE') || !isTask(request)) return '';
   if (!isCreate && (request.createBegun !== true || request.absenceConfirmedAt !== undefined)) return '';
-  return `. Provider ${request.provider.name} may be unable to tell what CREATE has made. ${confirmAbsenceText(request)}`;
+  return `. Provider ${request.provider.name} may be unable to report what CREATE has created. ${confirmAbsenceText(request)}`;
 }
 
 /** The command by which a person confirms that there is no such machine. */

@@ -117,7 +117,7 @@ export const poolContract = {
     ),
     // The first page for an empty text, then what `next` says.
     nodes: row(
-      'A page of nodes in the order of their making, without secrets.',
+      'A page of nodes in order of creation, without secrets.',
       [text(20, 0)],
       replies<PoolNodesPage>(),
     ),

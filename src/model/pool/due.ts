@@ -52,7 +52,7 @@ interface End {
 function endOf(pool: PoolState, node: PoolNode): End | undefined {
   const label = pool.spec?.labels[node.label];
   if (node.state === 'hold')
-    return node.hold?.until === undefined ? undefined : { at: node.hold.until, why: 'its hold is over' };
+    return node.hold?.until === undefined ? undefined : { at: node.hold.until, why: 'its hold has ended' };
   if (node.slots !== undefined) return endOfBacking(pool, node);
   if (node.state !== 'ready' || node.request !== undefined || node.backing !== undefined) return undefined;
   if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };

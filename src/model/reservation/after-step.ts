@@ -64,7 +64,7 @@ function afterDone(
     load: `${machine} has its image`,
     'log in': `${machine} was opened to ${reservation.user}`,
     unload: `${machine} was cleaned up after its user`,
-    reload: `${machine} was loaded anew`,
+    reload: `${machine} was reloaded`,
     maintain: `${machine} is in maintenance`,
   };
   const text = did[step];

@@ -29,7 +29,7 @@ function advance(state: ReservationsState, reservation: Reservation, now: number
           how: 'failed',
           why: 'it ended before all its machines were prepared',
         })
-      : endReservation(state, reservation, { at: now, how: 'ended', why: 'its time is over' });
+      : endReservation(state, reservation, { at: now, how: 'ended', why: 'its end was reached' });
   }
   const active = activeAssignments(reservation);
   if (

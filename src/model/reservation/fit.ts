@@ -27,7 +27,7 @@ export function unfitText(
   if (out !== undefined) return out;
   if (wanted.type !== undefined && type !== wanted.type) return `its provisioning system is ${type}`;
   const lacks = ['LOAD', ...(wanted.can ?? [])].filter((action) => !can.includes(action));
-  if (lacks.length > 0) return `it cannot do ${lacks.join(', ')}`;
+  if (lacks.length > 0) return `it does not support ${lacks.join(', ')}`;
   if (drift.some((one) => one.kind === 'gone' && counts(one)))
     return 'it is gone: its provider has no such machine';
   if (quarantine !== undefined) return `it is quarantined: ${quarantine.comment}`;

@@ -36,7 +36,7 @@ export function refuseApply(memory: Memory, request: ApplyRequest): string | und
   if (deleting !== undefined) return deleting;
   const { name, operation, queue, spec } = memory.state;
   if (request.createOnly === true && (spec !== undefined || operation !== undefined || queue.length > 0)) {
-    return `cluster ${name} is there already with another spec; apply without --create-only changes it`;
+    return `cluster ${name} already exists with another spec; apply without --create-only to change it`;
   }
   const { spec: wanted, ...intent } = request;
   return (

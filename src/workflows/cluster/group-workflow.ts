@@ -67,7 +67,7 @@ function receive(memory: GroupMemory, instructions: Instructions): void {
   if (isRefused) {
     ignore(
       groupMessages.signals.instruct.name,
-      'these instructions were taken before, or are for another start of this group',
+      'these instructions were accepted before, or are for another start of this group',
     );
     return;
   }

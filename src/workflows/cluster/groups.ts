@@ -121,7 +121,7 @@ export function catchUp(memory: Memory, id: string): void {
 /** Why the cluster cannot say what its nodes are at present; undefined if it can. */
 export function unreadText({ state: { name, groups } }: Memory): string | undefined {
   return Object.values(groups).some(({ unread }) => unread === true)
-    ? `cluster ${name} is reading what its nodes are; ask again in some seconds`
+    ? `cluster ${name} is reading its nodes; try again in a few seconds`
     : undefined;
 }
 
@@ -296,7 +296,7 @@ function lose(memory: Memory, id: string, error: unknown): void {
     forgetGroup(memory, id);
     return;
   }
-  log.error(`group ${id} cannot be told what to do`, { why });
+  log.error(`group ${id} cannot receive instructions`, { why });
   changeGroup(memory, id, {
     lost: true,
     pending: [],

@@ -28,17 +28,17 @@ export function refuseLease(memory: Memory, request: LeaseRequest): string | und
   const { name, operation, spec, achieved, nodes, lease } = state;
   if (lease?.leaseId === request.leaseId) return undefined;
   if (request.rewrites === true && groupOfNode(memory, request.nodeId) !== undefined)
-    return `node ${request.nodeId} is carried by a group of cluster ${name}, which cannot take one back that was rewritten; heddle replace ${name} ${request.nodeId}`;
+    return `node ${request.nodeId} belongs to a group of cluster ${name}, which cannot take back a rewritten node; run 'heddle replace ${name} ${request.nodeId}' instead`;
   const refusal =
     (request.rewrites === true ? refuseLocked(state) : undefined) ??
-    refuseDeleting(state, 'its nodes go') ??
+    refuseDeleting(state, 'its nodes are deleted with it') ??
     refuseUnknownNodes(memory, [request.nodeId]) ??
     refuseBusy(state, false);
   if (refusal !== undefined) return refusal;
   if (operation !== undefined)
-    return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed; see to that first: heddle status ${name}`;
+    return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed; resolve that first: heddle status ${name}`;
   if (stableJson((spec ?? null) as Json) !== stableJson((achieved ?? null) as Json))
-    return `cluster ${name} is not yet what its file says; apply it, or roll back, first`;
+    return `cluster ${name} does not match its file yet; apply it, or roll back, first`;
   const node = nodes[request.nodeId];
   const unfit = node === undefined ? undefined : unfitText(node);
   return unfit === undefined ? undefined : `cluster ${name}: ${unfit}`;

@@ -27,7 +27,7 @@ export function noteReader(memory: Memory, { cluster, values }: ReadOutputsReque
   change(memory, { readers });
   if (forgotten.length > 0)
     log.warn(
-      'too many clusters use outputs of this one; apply these after a change, which they do not hear of',
+      'too many clusters use outputs of this one; apply these after a change, because they are not notified',
       { clusters: forgotten },
     );
 }

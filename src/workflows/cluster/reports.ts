@@ -16,7 +16,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
   if (report.groupUid !== known.uid || isRepeated(report, known.reported)) {
     ignore(
       clusterMessages.signals.report.name,
-      `this report of group ${group} was taken before, or is of another start of it`,
+      `this report of group ${group} was received before, or belongs to another start of it`,
     );
     return;
   }

@@ -95,7 +95,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
         : {
             isAccepted: () => hasWork(memory) || !isEmpty(memory),
             withinMs: 30_000,
-            otherwise: 'nothing was asked of this cluster',
+            otherwise: 'this cluster received no request',
           },
     background: [
       () => keepInstructing(memory),

@@ -40,7 +40,7 @@ export async function buildByCommand(
   const { uploads } = buildOf(memory, number);
   if (spec.uploads.length > 0 && uploads.every(({ state }) => state === 'failed')) {
     throw ApplicationFailure.nonRetryable(
-      `no provider took it: ${uploads.map(({ provider, why }) => `${provider}: ${why}`).join('; ')}`,
+      `no provider accepted it: ${uploads.map(({ provider, why }) => `${provider}: ${why}`).join('; ')}`,
       'Invalid',
     );
   }

@@ -21,5 +21,5 @@ function wholeWhyOf(error: unknown): string {
     cause.cause instanceof Error && cause.cause.message !== ''
       ? `; the last attempt said: ${cause.cause.message}`
       : '';
-  return `${error.activityType} was not done within its time${last}`;
+  return `${error.activityType} did not end within its time limit${last}`;
 }

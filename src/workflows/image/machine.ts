@@ -79,7 +79,7 @@ export async function takeBack(memory: ImageMemory, name: string, build?: number
       if (isCancellation(error) || !(error instanceof NotDone)) throw error;
       memory.tried = [...memory.tried, name];
       if (build !== undefined)
-        noteBuild(memory, build, `its machine could not be deleted, and it is tried again: ${error.message}`);
+        noteBuild(memory, build, `its machine could not be deleted, and this is retried: ${error.message}`);
     }
   });
 }

@@ -66,10 +66,10 @@ export async function runChain(
   });
   change(memory, {});
   // What was cut short is never taken for done.
-  if (end === 'stopped') throw new CancelledFailure('it was cut short');
+  if (end === 'stopped') throw new CancelledFailure('it was interrupted');
   if (end === 'failed')
     throw ApplicationFailure.nonRetryable(
-      failure?.message ?? 'the services could not be carried out',
+      failure?.message ?? 'the actions of the services failed',
       failure?.kind ?? 'Internal',
     );
 }

@@ -48,7 +48,7 @@ export async function validate(
         // It was never loaded onto this machine, so the steps after loading are not done.
         if (status?.status !== 'READY' && status?.status !== 'POST_LOAD')
           throw ApplicationFailure.nonRetryable(
-            `a machine made from it does not have it: ${status?.why}`,
+            `a machine created from it does not have it: ${status?.why}`,
             'Invalid',
           );
       }
@@ -64,7 +64,7 @@ export async function validate(
   } catch (error) {
     if (isCancellation(error) && !outer.consideredCancelled && memory.cancelled !== true)
       throw ApplicationFailure.nonRetryable(
-        `a machine made from it was not right within ${milliseconds(within)} ms`,
+        `a machine created from it did not pass the validation within ${milliseconds(within)} ms`,
         'Timeout',
       );
     throw error;

@@ -35,7 +35,7 @@ export async function image(input?: ImageInput): Promise<string> {
             isAccepted: () => memory.state.spec !== undefined,
             isRefused: () => memory.state.leaving !== undefined,
             withinMs: 120_000,
-            otherwise: 'nothing was asked of this image',
+            otherwise: 'this image received no request',
           },
     background: [() => publishChanges(memory)],
     step: () => act(memory),

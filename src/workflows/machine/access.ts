@@ -108,7 +108,7 @@ export function endAccess(
   const { access, name } = memory.state;
   if (access === undefined) return;
   if (isUntouched && afterRevocation(access, accounts) !== undefined) {
-    const next = 'its provider writes no images, so make them as they were, and load again';
+    const next = 'its provider cannot write images, so restore them, and load again';
     refuse(memory, 'REVOKE_ACCESS', 'not done', `${changedText(name, access)}; ${next}`);
   }
   change(memory, { access: undefined });

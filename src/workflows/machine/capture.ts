@@ -39,7 +39,7 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
     changeOperation(memory, { result });
     if (!prove) {
       await backOn(memory, end);
-      change(memory, { why: `${formatImageRef(image)} was captured here and not proved` });
+      change(memory, { why: `${formatImageRef(image)} was captured here but not verified` });
       return result;
     }
     await returnToUse(memory, order, end);
@@ -66,7 +66,7 @@ async function returnToUse(memory: MachineMemory, { image }: CaptureOrder, end: 
     await runStep(memory, steps, step, { leftMs: undoMs(end - Date.now()), order: { fresh: true } }).catch(
       (error: unknown) => {
         const { answer, failure } = toNotDone(memory, step.action, error);
-        const message = `${formatImageRef(image)} was captured, and the machine does not return, so its disk is kept and the image is not proved: ${failure.message}`;
+        const message = `${formatImageRef(image)} was captured, but the machine did not return, so its disk is kept and the image is not verified: ${failure.message}`;
         throw new NotDone(answer, { ...failure, message });
       },
     );
@@ -90,7 +90,7 @@ async function makeImage(
           memory,
           step.action,
           'unknown',
-          `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`,
+          `the capture did not end within its ${withinMs} ms; its next step was: ${step.step}`,
         );
       const owner = capturesFor === undefined ? {} : { belongs: capturesFor };
       const order = { image, token, slots: permitsOf(memory), ...accessOf(memory, step), ...owner };
@@ -109,7 +109,7 @@ async function makeImage(
       memory,
       'GET_IMAGE_SIZE',
       'unknown',
-      `${formatImageRef(image)} was captured, and its size is said to be 0${await deleteEmpty(memory, image, token)}`,
+      `${formatImageRef(image)} was captured, but its size is reported as 0${await deleteEmpty(memory, image, token)}`,
     );
   return sizeMb;
 }
@@ -120,7 +120,7 @@ async function makeImage(
  */
 async function deleteEmpty(memory: MachineMemory, image: ImageRef, token: string): Promise<string> {
   if (memory.state.capturesFor !== undefined) return '';
-  if (!can(memory, 'DELETE_IMAGE')) return '; delete it, its provider cannot';
+  if (!can(memory, 'DELETE_IMAGE')) return '; delete it yourself, because its provider cannot';
   try {
     await runAction(memory, 'DELETE_IMAGE', { order: { image, token } });
     return ', so it was deleted';
@@ -145,13 +145,13 @@ function refuseTarget(memory: MachineMemory, image: ImageRef, { exists }: Machin
       memory,
       'IMAGE_EXISTS',
       'not done',
-      `there is an image ${what} already; capture another revision of ${image.name}`,
+      `image ${what} already exists; capture another revision of ${image.name}`,
     );
   refuse(
     memory,
     'IMAGE_EXISTS',
     'unknown',
-    `whether there is an image ${what} already is not known, so nothing was captured: ${exists?.why ?? 'no reason was given'}`,
+    `it is unknown whether image ${what} already exists, so nothing was captured: ${exists?.why ?? 'no reason was given'}`,
   );
 }
 
@@ -184,7 +184,7 @@ export async function unload(memory: MachineMemory): Promise<OperationResult> {
     );
   } catch (error) {
     await CancellationScope.nonCancellable(async () => {
-      happen(memory, 'load left out', 'what its user left is still on it', before);
+      happen(memory, 'load left out', 'the data of its user is still on it', before);
     });
     throw toNotDone(memory, action, error);
   }

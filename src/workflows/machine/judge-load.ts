@@ -21,7 +21,7 @@ export function judgeImage(
       memory,
       'IMAGE_EXISTS',
       'unknown',
-      `whether ${what} exists is not known: ${exists.why ?? 'no reason was given'}`,
+      `it is unknown whether ${what} exists: ${exists.why ?? 'no reason was given'}`,
     );
   if (!can(memory, 'RETRIEVE_IMAGE'))
     refuse(

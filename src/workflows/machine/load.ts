@@ -54,8 +54,8 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
       memory,
       'NODE_STATUS',
       'unknown',
-      `whether ${memory.state.name} has ${formatImageRef(image)} is not known, so nothing was done: ${status?.why}; ${status?.evidence.notes.join('; ')}. ` +
-        'Mend what does not answer and ask again, or load with --force',
+      `it is unknown whether ${memory.state.name} has ${formatImageRef(image)}, so nothing was done: ${status?.why}; ${status?.evidence.notes.join('; ')}. ` +
+        'Repair what does not answer and try again, or load with --force',
     );
   }
   const seen = status === undefined ? {} : { status };
@@ -88,12 +88,7 @@ async function postLoadOnly(memory: MachineMemory, order: LoadOrder): Promise<Op
   const { name, half, access, state: before } = memory.state;
   const end = Date.now() + order.withinMs;
   if (half !== undefined || access !== undefined || mustErase(memory))
-    refuse(
-      memory,
-      'POST_LOAD',
-      'not done',
-      `${name} needs a load: its disk is not certainly as its image is`,
-    );
+    refuse(memory, 'POST_LOAD', 'not done', `${name} needs a load: its disk may differ from its image`);
   const { status } = await runAction(memory, 'NODE_STATUS', { order: { image } }).catch((error: unknown) => {
     throw toNotDone(memory, 'NODE_STATUS', error);
   });
@@ -117,7 +112,7 @@ async function postLoadOnly(memory: MachineMemory, order: LoadOrder): Promise<Op
       happen(
         memory,
         'load failed',
-        `it has ${formatImageRef(image)}, and the steps after loading ${why}; 'heddle machine load ${name} ${formatImageRef(image)} --only post-load' tries again`,
+        `it has ${formatImageRef(image)}, and the steps after loading ${why}; 'heddle machine load ${name} ${formatImageRef(image)} --only post-load' repeats them`,
       );
     }
     throw error;
@@ -135,7 +130,7 @@ async function postLoad(memory: MachineMemory, order: LoadOrder, end: number): P
   } catch (error) {
     const why = toNotDone(memory, 'POST_LOAD', error);
     if (why.answer === 'unknown') throw why;
-    note(memory, `the steps after loading failed, so the image is written anew: ${why.message}`);
+    note(memory, `the steps after loading failed, so the image is written again: ${why.message}`);
     return false;
   }
 }
@@ -180,7 +175,7 @@ async function runSteps(
         memory,
         step.action,
         'unknown',
-        `the load was not done within its ${order.withinMs / 1_000} s; it was about to ${step.step}`,
+        `the load did not end within its ${order.withinMs / 1_000} s; its next step was: ${step.step}`,
       );
     if (step.breaks === true) change(memory, { half: order.image, unconfirmed: undefined });
     const { image } = order;
@@ -231,7 +226,7 @@ function reservedMs({ withinMs }: LoadOrder): number {
 
 /** The task knows its own time limit alone. */
 function lateIn({ step }: ProcedureStep, { withinMs }: LoadOrder, { answer, failure }: NotDone): NotDone {
-  const message = `the load was not done within its ${withinMs / 1_000} s, at the step ${step}: ${failure.message}`;
+  const message = `the load did not end within its ${withinMs / 1_000} s, at the step ${step}: ${failure.message}`;
   return new NotDone(answer, { ...failure, message });
 }
 
@@ -281,7 +276,7 @@ async function leave(
   const why = error instanceof Error && !isCancellation(error) ? error.message : 'the load was cancelled';
   if (memory.state.half !== undefined) {
     change(memory, { image: undefined });
-    happen(memory, 'load failed', `that its disk has a whole image is not proved: ${why}`);
+    happen(memory, 'load failed', `it is not proved that its disk has the complete image: ${why}`);
     return;
   }
   await backOn(memory, end);

@@ -64,7 +64,7 @@ async function carryOutOnNode(
       await open(memory, input, leased);
       result = await runOperation(memory, operation);
       if (input.intent.kind === 'capture' && input.intent.prove)
-        note(memory, 'it was not proved: that would write the disk that the node works with');
+        note(memory, 'it was not verified: that would overwrite the disk of the node');
       return result;
     } finally {
       // Before the result is visible: the next request must find the node with its owner.

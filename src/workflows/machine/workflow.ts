@@ -126,7 +126,9 @@ function messagesOf(memory: MachineMemory): readonly Message[] {
           return { operation: operation?.id ?? '-' };
         },
         (_request) =>
-          memory.state.operation === undefined ? `machine ${memory.state.name} is doing nothing` : undefined,
+          memory.state.operation === undefined
+            ? `machine ${memory.state.name} has no running operation`
+            : undefined,
       ],
       stopUnneeded: ({ key }) => {
         const what = unneededLoad(memory.state, key);
@@ -207,13 +209,13 @@ const patienceMs = 20_000;
  * Asks the machine's provider for an image. This changes nothing, so it is not an operation and waits for none.
  */
 async function askImage(memory: MachineMemory, image: ImageRef): Promise<Knowledge> {
-  if (!can(memory, 'IMAGE_EXISTS')) return { is: 'unknown', why: 'its provider cannot tell' };
+  if (!can(memory, 'IMAGE_EXISTS')) return { is: 'unknown', why: 'its provider cannot report this' };
   try {
     const { exists } = await runAction(memory, 'IMAGE_EXISTS', { order: { image }, leftMs: patienceMs });
     // One that can be fetched from elsewhere need not be here.
     return exists?.is === 'no' && can(memory, 'RETRIEVE_IMAGE')
       ? { is: 'unknown', why: 'it may be fetched from elsewhere' }
-      : (exists ?? { is: 'unknown', why: 'it did not say' });
+      : (exists ?? { is: 'unknown', why: 'its provider did not report this' });
   } catch (error) {
     return { is: 'unknown', why: toNotDone(memory, 'IMAGE_EXISTS', error).message };
   }
@@ -245,7 +247,7 @@ async function refreshAccount(memory: MachineMemory, { kind }: MachineIntent): P
     if (isCancellation(error)) throw error;
     note(
       memory,
-      `the settings of its account are those of before: ${toNotDone(memory, 'CREATE', error).message}`,
+      `the previous settings of its account stay in effect: ${toNotDone(memory, 'CREATE', error).message}`,
     );
   }
 }

@@ -175,7 +175,7 @@ async function perform(kind: BatchKind, members: readonly Member[]): Promise<rea
 
 function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: BatchResult | undefined): void {
   if (end === undefined)
-    return settleFailure(memory, kind, member, new Error('the activity gave no end for a task'));
+    return settleFailure(memory, kind, member, new Error('the activity returned no result for a task'));
   if ('cancelled' in end) return clearCurrent(memory, member.id);
   if ('outcome' in end) return settleOutcome(memory, kind, member, end);
   const { kind: failed, message, details, againMs } = end.failure;

@@ -25,7 +25,7 @@ export function beginChecks(memory: PoolMemory, now: number): void {
     startCheck(memory, `check ${name}`, () => check(pool, name));
   }
   for (const { id, reused } of Object.values(pool.nodes))
-    if (reused === true) startCheck(memory, `telling of ${id}`, () => notifyReused(pool, id));
+    if (reused === true) startCheck(memory, `notification about ${id}`, () => notifyReused(pool, id));
   for (const account of accountsOf(pool)) {
     if (!isBusy(pool) && pool.awaitsQuota[account] === undefined) continue;
     if (quotaDueAt(pool, account) > now) continue;
@@ -48,7 +48,7 @@ function startCheck(memory: PoolMemory, what: string, work: () => Promise<void>)
   work()
     .catch((error: unknown) => {
       if (!(error instanceof ActivityFailure)) throw error;
-      log.warn(`${what} did not work`, { why: error.cause?.message ?? error.message });
+      log.warn(`${what} failed`, { why: error.cause?.message ?? error.message });
     })
     .finally(() => {
       delete memory.checking[what];

@@ -59,7 +59,7 @@ export async function pool(input?: PoolInput): Promise<string> {
           isAccepted: () => state.spec !== undefined,
           isRefused: () => state.leaving !== undefined || memory.refused === true,
           withinMs: 120_000,
-          otherwise: 'nothing was asked of this pool',
+          otherwise: 'this pool received no request',
         },
     step: () => stepPool(memory),
     isBusy: () => Object.keys(memory.work).length > 0,
@@ -159,7 +159,7 @@ async function cutShort({ pool: state, work }: PoolMemory): Promise<void> {
   for (const id of cut) {
     const node = state.nodes[id];
     if (node?.state !== 'building' || node.machine.facts.CREATE !== undefined) continue;
-    const message = 'its making was cut short';
+    const message = 'its creation was interrupted';
     if (hasUnknownMachine(state, node)) endBuild(state, id, { kind: unknownOutcome, message });
     else deleteNode(state, id, message, Date.now());
   }

@@ -27,7 +27,7 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
   refuse(refuseRequest(memory.state, request, now) ?? refuseLength({ from, to: request.to }, settings));
   if (computers.length < wanted.count) {
     throw refused(
-      `${computers.length} machines fit, and ${wanted.count} ${wanted.count === 1 ? 'is' : 'are'} wanted with image ${formatImageRef(image)}${others.length === 0 ? '' : `: ${others.join('; ')}`}`,
+      `${computers.length} machines fit, but ${wanted.count} ${wanted.count === 1 ? 'is' : 'are'} requested with image ${formatImageRef(image)}${others.length === 0 ? '' : `: ${others.join('; ')}`}`,
     );
   }
   const choice = choose(memory.state, { count: wanted.count, computers, from, to: request.to });
@@ -69,9 +69,7 @@ async function find({ wanted, image }: ReserveRequest): Promise<FindCandidatesRe
   } catch (error) {
     // Any other error of a handler would fail the workflow task again and again.
     if (error instanceof ActivityFailure)
-      throw refused(
-        `which machines there are could not be found out: ${error.cause?.message ?? error.message}`,
-      );
+      throw refused(`the machines could not be listed: ${error.cause?.message ?? error.message}`);
     throw error;
   }
 }

@@ -187,13 +187,13 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
     .flatMap(({ machine, givenUp }) => (givenUp === undefined ? [] : [`${machine}: ${givenUp}`]));
   if ('lacking' in choice) {
     const why = [
-      `a machine could not be had, and no other one can: ${gaveUp.join('; ')}`,
+      `a machine is unavailable, and there is no substitute: ${gaveUp.join('; ')}`,
       ...others.slice(0, 3),
     ].join('; ');
     setState(memory, endReservation(memory.state, reservation, { at: now, how: 'failed', why }));
     return;
   }
-  const text = `${choice.chosen.map(({ name }) => name).join(', ')} took the place of what could not be had: ${gaveUp.join('; ')}`;
+  const text = `${choice.chosen.map(({ name }) => name).join(', ')} replaced unavailable machines: ${gaveUp.join('; ')}`;
   const moved = withNote(
     { ...reservation, assignments: [...reservation.assignments, ...choice.chosen.map(newAssignment)] },
     now,

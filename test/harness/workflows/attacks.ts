@@ -102,9 +102,9 @@ function startsOfOthers(seal: SealSample, sample: readonly unknown[]): readonly 
     attack('sealed without an id', { at: Date.now() }, /without an id and a time/),
     attack('sealed too long ago', sealNow({ at: Date.now() - 3_600_000 }), /sealed too long ago/),
     attack('sealed by a clock that is ahead', sealNow({ at: Date.now() + 3_600_000 }), /clock that is ahead/),
-    attack('the state of another run', { after }, /the state of another run/),
+    attack('the state of another run', { after }, /a run that this run does not continue/),
     attack('the start of a child', { parent: randomUUID() }, /another run of the parent/),
-    attack('the start of a Schedule', { scheduled: true }, /is that of a Schedule/),
+    attack('the start of a Schedule', { scheduled: true }, /belongs to a Schedule/),
   ];
 }
 

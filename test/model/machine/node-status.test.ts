@@ -81,7 +81,7 @@ const told: Evidence = {
 const toldCases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = [
   ['it has the image, which cannot be compared', {}, 'READY'],
   ['it has the image, and is as that is', { check: 'yes' }, 'READY'],
-  ['it is not as its image is', { check: 'no' }, 'RELOAD'],
+  ['it differs from its image', { check: 'no' }, 'RELOAD'],
   ['it is unknown whether it equals its image', { check: 'unknown' }, 'UNKNOWN'],
   ['it is unknown whether it accepts commands', { ping: 'unknown', record: { is: 'missing' } }, 'UNKNOWN'],
   ['it certainly takes no orders', { ping: 'no', record: { is: 'missing' } }, 'UNKNOWN'],

@@ -248,7 +248,7 @@ describe('tables of steps', () => {
     expect(captureSteps[0]).toMatchObject({ step: 'check target', action: 'IMAGE_EXISTS' });
     expect(possibleSteps(captureSteps, () => false).map(({ step }) => step)).toEqual([
       'check target',
-      'wait for a place',
+      'wait for a permit',
       'capture',
       'size',
     ]);

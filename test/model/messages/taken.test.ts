@@ -26,7 +26,7 @@ describe('the messages of clients', () => {
   it('a message is accepted once, by the workflow that it names', () => {
     expect(refusal(client('a'))).toBeUndefined();
     expect(refusal({ ...client('a'), to: 'uid' })).toBeUndefined();
-    expect(refusal(client('a'), take(client('a')))).toMatch(/was taken before/);
+    expect(refusal(client('a'), take(client('a')))).toMatch(/was accepted before/);
     expect(refusal(client('b'), take(client('a')))).toBeUndefined();
     expect(refusal({ ...client('a'), to: 'another' })).toMatch(/for another workflow of this name/);
   });
@@ -40,7 +40,7 @@ describe('the messages of clients', () => {
   it('of the codec server are taken once, too', () => {
     const sealed = { id: 'a', until: now + 600_000 };
     expect(refusal(sealed)).toBeUndefined();
-    expect(refusal(sealed, take(sealed))).toMatch(/was taken before/);
+    expect(refusal(sealed, take(sealed))).toMatch(/was accepted before/);
     expect(refusal({ ...sealed, until: now + 590_000 })).toMatch(/for another workflow/);
   });
 
@@ -61,7 +61,7 @@ describe('the messages of clients', () => {
       const seal = client(`after-${index}`, now - 700 + index);
       expect(refusal(seal, taken)).toBeUndefined();
       taken = withTaken(taken, seal);
-      expect(refusal(seal, taken)).toMatch(/was taken before/);
+      expect(refusal(seal, taken)).toMatch(/was accepted before/);
     }
     expect(taken.ids).toHaveLength(600);
     expect(refusal(client('old', now - 120_000), taken)).toMatch(/before messages that .* forgotten/);
@@ -175,12 +175,22 @@ describe('a start', () => {
     ['that is old', { id: 'a', at: now - 130_000 }, {}, /too long ago/],
     ['by a clock that is ahead', { id: 'a', at: now + 130_000 }, {}, /ahead/],
     ['of a client as a child', { id: 'a', at: now }, { parent: 'p' }, /another run of the parent/],
-    ['of a client as a further run', { id: 'a', at: now }, { continuedFrom: 'x' }, /state of another run/],
+    [
+      'of a client as a further run',
+      { id: 'a', at: now },
+      { continuedFrom: 'x' },
+      /a run that this run does not continue/,
+    ],
     ['of a child of another run', { parent: 'p' }, { parent: 'q' }, /another run of the parent/],
     ['of a child by a caller', { parent: 'p' }, {}, /another run of the parent/],
-    ['of a later run by a caller', { after }, {}, /state of another run/],
-    ['of a later run after another one', { after }, { continuedFrom: 'other' }, /state of another run/],
-    ['of a Schedule for another id', { scheduled: true }, { workflowId: 'sweep' }, /that of a Schedule/],
+    ['of a later run by a caller', { after }, {}, /a run that this run does not continue/],
+    [
+      'of a later run after another one',
+      { after },
+      { continuedFrom: 'other' },
+      /a run that this run does not continue/,
+    ],
+    ['of a Schedule for another id', { scheduled: true }, { workflowId: 'sweep' }, /belongs to a Schedule/],
   ] as const)('is refused %s', (_, seal, more, why) => {
     expect(refuseStart(seal, { ...run, ...more })?.why).toMatch(why);
   });

@@ -25,7 +25,7 @@ describe('a machine that is checked for a reservation', () => {
     ['of another site', {}, { count: 1, site: 'moon' }, /in site lab/],
     ['of another group', {}, { count: 1, group: 'db' }, /not in group db/],
     ['with another label', {}, { count: 1, labels: { rack: 'r1' } }, /no label rack=r1/],
-    ['that cannot do it', {}, { count: 1, can: ['POWER_ON'] }, /cannot do POWER_ON/],
+    ['that cannot do it', {}, { count: 1, can: ['POWER_ON'] }, /does not support POWER_ON/],
     ['out of use', { state: 'maintenance', why: 'a fan' }, { count: 1 }, /in maintenance: a fan/],
     ['that two rounds found gone', { drift: [{ ...gone, seen: 2 }] }, { count: 1 }, /it is gone/],
   ])('%s does not do', (_, part, wanted, words) => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openGround, type Ground } from '../../harness/machine/ground.js';
 import { startStack, type Stack } from '../../harness/stack.js';
 
-describe('a captured image whose size is said to be 0', () => {
+describe('a captured image whose size is reported as 0', () => {
   let stack: Stack;
   let proxy: Server;
   let ground: Ground;
@@ -44,7 +44,7 @@ describe('a captured image whose size is said to be 0', () => {
       answer: 'unknown',
       failure: {
         action: 'GET_IMAGE_SIZE',
-        message: expect.stringMatching(/nothing@1 was captured.*said to be 0, so it was deleted/) as string,
+        message: expect.stringMatching(/nothing@1 was captured.*reported as 0, so it was deleted/) as string,
       },
     });
     // The machine service itself was asked, past the proxy.

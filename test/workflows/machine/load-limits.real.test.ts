@@ -66,7 +66,7 @@ describe.skipIf(noEmulators !== undefined)(
       expect(later.operation).toMatchObject({ answer: 'not done', failure: { action: 'LOAD' } });
       expect(later.machine).toMatchObject({
         state: 'failed',
-        why: expect.stringContaining('a whole image is not proved'),
+        why: expect.stringContaining('it is not proved that its disk has the complete image'),
       });
       const posted = await ground.operate('halved', { kind: 'load', image: host, only: 'post-load' });
       expect(posted.operation.failure?.message).toContain('halved needs a load');
@@ -81,7 +81,7 @@ describe.skipIf(noEmulators !== undefined)(
     it.concurrent('end a load that makes progress for too long, unless the request has a limit of its own', async () => {
       const { operation, machine } = await ground.operate('slow', { kind: 'load', image: host });
       expect(operation).toMatchObject({ state: 'failed', answer: 'unknown', failure: { action: 'LOAD' } });
-      expect(operation.failure?.message).toMatch(/was not done within its 40 s, at the step write/);
+      expect(operation.failure?.message).toMatch(/did not end within its 40 s, at the step write/);
       expect(machine.state).toBe('failed');
     });
   },

@@ -192,7 +192,7 @@ describe.skipIf(unable !== undefined)(
       const own = await settleIn(machineOf('two'), credential);
       const [, , , , , , , expires] = (await asRoot('two', 'grep "^hd-ada:" /etc/shadow')).split(':');
       expect(Number(expires)).toBe(Math.floor(Date.parse(to) / 86_400_000) + 1);
-      expect(await whenClosed(id)).toMatchObject({ state: 'ended', why: 'its time is over' });
+      expect(await whenClosed(id)).toMatchObject({ state: 'ended', why: 'its end was reached' });
       await expectNothingLeft('two', credential, own);
     });
 

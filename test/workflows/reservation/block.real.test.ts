@@ -178,7 +178,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     await reservations.logIn(first.id, quick);
     const loads = (await ground.calls('load', 'next-1')).length;
     const ready = await reservations.waitUntil(second.id, ({ state }) => state === 'ready', quick);
-    expect(await reservations.show(first.id)).toMatchObject({ state: 'ended', why: 'its time is over' });
+    expect(await reservations.show(first.id)).toMatchObject({ state: 'ended', why: 'its end was reached' });
     expect(Date.parse(ready.readyAt ?? '')).toBeGreaterThanOrEqual(end);
     expect(await machines.show('next-1')).toMatchObject({
       state: 'reserved',

@@ -82,7 +82,7 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     ).rejects.toThrow(/machine lab-1 is reserved for ada .* is available from/);
     await expect(
       reservations.create({ image: 'host', user: 'bob', count: 3, from: hour(11), to: hour(13) }),
-    ).rejects.toThrow(/2 machines fit, and 3 are wanted/);
+    ).rejects.toThrow(/2 machines fit, but 3 are requested/);
     await expect(
       reservations.create({ image: 'nothing', user: 'bob', from: hour(30), to: hour(31) }),
     ).rejects.toThrow(/provider local has no image nothing@1/);

@@ -142,7 +142,7 @@ function printTask(output: Output, view: TaskView): void {
   if (view.result !== undefined)
     printBlock(output, 'result', JSON.stringify(view.result, undefined, 2).split('\n'));
   if (view.input !== undefined)
-    printBlock(output, 'input (secrets left out)', JSON.stringify(view.input, undefined, 2).split('\n'));
+    printBlock(output, 'input (without secrets)', JSON.stringify(view.input, undefined, 2).split('\n'));
   if (view.tail.length > 0) printBlock(output, 'end of its log', view.tail);
 }
 

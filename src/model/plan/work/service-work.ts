@@ -144,10 +144,10 @@ function reasonFor(facts: PlannedServiceFacts, why: Why): string | undefined {
   if (why.reinstall && facts.INSTALL !== undefined) return 'its installation changed';
   if (why.configured && facts.CONFIGURE !== undefined) return 'its configuration changed';
   if (why.byPeers && facts.CONFIGURE !== undefined) return "the cluster's nodes changed";
-  if (why.reinstall && facts.CONFIGURE !== undefined) return 'it gets an installation';
+  if (why.reinstall && facts.CONFIGURE !== undefined) return 'it is installed again';
   if (why.started && facts.START !== undefined) return 'its start changed';
   if (why.held && mayRun(facts)) return 'it must be stopped';
   if (why.cut) return 'its restart was interrupted';
   if (why.follows !== undefined) return why.follows;
-  return facts.START !== undefined && why.configured ? 'it gets a configuration' : undefined;
+  return facts.START !== undefined && why.configured ? 'it is configured again' : undefined;
 }

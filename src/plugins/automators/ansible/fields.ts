@@ -39,7 +39,7 @@ const fieldsSchema = z
   })
   .superRefine((fields, context) => {
     const given = (['playbook', 'path', 'role'] as const).filter((name) => fields[name]);
-    const message = `must be given, or path, or role: one of them, and not ${given.join(' and ') || 'none'}`;
+    const message = `or path or role must be set: exactly one of them, not ${given.join(' and ') || 'none'}`;
     if (given.length !== 1) context.addIssue({ code: 'custom', path: ['playbook'], message });
   });
 export type AnsibleFields = z.output<typeof fieldsSchema>;

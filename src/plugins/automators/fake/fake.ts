@@ -17,7 +17,7 @@ sleep "$FAKE_SECONDS"
 echo x >> "$folder/runs.$FAKE_NAME"
 if [ "$(wc -l < "$folder/runs.$FAKE_NAME")" -le "$FAKE_FAIL" ]; then
   echo "fails $FAKE_NAME" >> "$folder/done"
-  echo "told to fail" >&2
+  echo "scripted to fail" >&2
   exit "$FAKE_EXIT_CODE"
 fi
 echo "ends $FAKE_NAME" >> "$folder/done"

@@ -46,7 +46,7 @@ export class LinuxAutomator extends UniformAutomator implements AutomatorAbiliti
   /** The image gets its record without tags: after each load the steps of `postLoad` are still to be done. */
   async preCapture(input: SystemInput): Promise<Outcome> {
     await writeRecord(this.shell, freshRecord(input));
-    const wrong = 'what belongs to this one machine could not be taken out';
+    const wrong = 'the data of this machine could not be removed';
     const home = await this.#exec(wrong, captureHomeProgram);
     if (home.answer !== 'done') return home;
     const cleaned = this.#judge(
@@ -88,7 +88,7 @@ export class LinuxAutomator extends UniformAutomator implements AutomatorAbiliti
 
   /** Only a reset ends what the kernel or a service keeps alive, and it costs less than a load. */
   async sanitize({ user = '', resetNode }: SystemInput): Promise<Outcome> {
-    const wrong = 'what its user left could not be taken out';
+    const wrong = 'the data of its user could not be removed';
     const first = await this.#run(sanitizeProgram, [user]);
     if (first.exitCode !== processesLeft) return outcomeOf(wrong, first);
     this.log.warn(`${first.stderr.trim()}, so the machine is reset`);
@@ -109,7 +109,7 @@ export class LinuxAutomator extends UniformAutomator implements AutomatorAbiliti
     );
     return exitCode === 0
       ? { is: 'yes' }
-      : { is: 'no', why: `its home cannot be written: ${stderr.trim().slice(-300)}` };
+      : { is: 'no', why: `its home is not writable: ${stderr.trim().slice(-300)}` };
   }
 
   grantAccess(input: AccessInput): Promise<AccountsOutcome> {

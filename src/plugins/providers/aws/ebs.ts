@@ -95,7 +95,7 @@ async function writeBlocks(
         const block = Buffer.alloc(blockBytes);
         const { bytesRead } = await handle.read(block, 0, blockBytes, offset);
         if (bytesRead !== Math.min(blockBytes, bytes - offset))
-          throw new PluginError('Retryable', `${file} cannot be read whole, or is written meanwhile`);
+          throw new PluginError('Retryable', `${file} cannot be read completely, or is being written`);
         if (block.equals(zeros)) continue;
         const checksum = createHash('sha256').update(block).digest();
         checksums.push(checksum);
@@ -144,5 +144,5 @@ function putBlock(id: string, index: number, block: Buffer<ArrayBuffer>, checksu
 function read<Value>(schema: z.ZodType<Value>, answer: unknown): Value {
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
-  throw new PluginError('Retryable', 'StartSnapshot gave an answer without the id of its snapshot');
+  throw new PluginError('Retryable', 'StartSnapshot returned no snapshot id');
 }

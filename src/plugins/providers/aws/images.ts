@@ -32,8 +32,9 @@ export async function uploadImage(
   input: ImageFileInput,
 ): Promise<Outcome & { readonly providerImage?: string }> {
   const { image, token, file, format, bytes, tags = {}, progress } = input;
-  if (format !== 'raw') return { answer: 'not done', why: `EBS takes raw disks, and not ${format}` };
-  if (bytes === undefined) throw new PluginError('Invalid', 'the upload does not name the size of its file');
+  if (format !== 'raw') return { answer: 'not done', why: `EBS accepts raw disks, not ${format}` };
+  if (bytes === undefined)
+    throw new PluginError('Invalid', 'the upload does not specify the size of its file');
   const own = { [tokenTag]: token };
   const title = `${image.name}@${image.revision}`;
   let [found] = (await ec2.images(tagFilters(own))).filter(({ State }) => State !== 'failed');
@@ -91,7 +92,7 @@ export async function deleteImage(ec2: Ec2, input: LibraryInput): Promise<Outcom
     await ec2.deregisterImage(ImageId);
   for (const { SnapshotId = '' } of (await ec2.snapshots(tagFilters(own))).filter(isOwn))
     if (!(await ec2.deleteSnapshot(SnapshotId)))
-      return { answer: 'not done', why: `another image is made of snapshot ${SnapshotId}` };
+      return { answer: 'not done', why: `another image uses snapshot ${SnapshotId}` };
   return { answer: 'done' };
 }
 

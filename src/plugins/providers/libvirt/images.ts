@@ -63,9 +63,9 @@ export async function loadImage(
         'ImageUnusable',
         `image ${image} is not a volume of storage pool ${account.fields.pool}`,
       );
-    progress(`makes a disk of image ${image}`);
+    progress(`creates a disk from image ${image}`);
     await switchDisk(account, domain, image, identity);
-    progress(`the machine has a disk of image ${image}`);
+    progress(`the machine has a disk from image ${image}`);
   }
   await deleteOtherVolumes(account.volumes, identity);
   return { answer: 'done' };

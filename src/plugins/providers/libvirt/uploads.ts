@@ -64,7 +64,7 @@ export async function deleteImage(
   if (template === undefined) return { answer: 'done' };
   if (hasVolume(template)) {
     const user = await volumes.userOf(image);
-    if (user !== undefined) return { answer: 'not done', why: `${user} is made of the image ${image}` };
+    if (user !== undefined) return { answer: 'not done', why: `${user} uses the image ${image}` };
     await volumes.delete(image);
   }
   await volumes.delete(partOf(template));
@@ -112,7 +112,7 @@ async function send(
   part: { readonly name: string; readonly capacity: number },
 ): Promise<void> {
   if (sha256 === undefined || bytes === undefined)
-    throw new PluginError('Invalid', 'the upload names neither checksum nor size of its file');
+    throw new PluginError('Invalid', 'the upload specifies neither checksum nor size of its file');
   const isSent = async (): Promise<boolean> => {
     const hash = createHash('sha256');
     await volumes.read(

@@ -105,7 +105,7 @@ export class Virsh {
       errors
         .map((line) => line.replace(/^error: /, ''))
         .slice(0, 4)
-        .join('; ') || "it gave no answer that is virsh's";
+        .join('; ') || 'its output is not that of virsh';
     return new PluginError(kindOf(said), `virsh: ${said}`);
   }
 

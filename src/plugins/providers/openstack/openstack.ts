@@ -74,7 +74,7 @@ export class OpenStackProvider extends Provider<OpenStackFields> implements Part
         }),
     };
     const { providerid = '', 'ssh-auth': auth = {} } = await takeSteps(partsOf(fields), subject, this.record);
-    this.log.info('the server is on its way', { providerid });
+    this.log.info('the server is being created', { providerid });
     return { result: { providerid, 'ssh-auth': auth } };
   }
 

@@ -56,7 +56,7 @@ export class RedfishSystem {
     const { PowerState } = (await this.#read()).system;
     if (PowerState === 'On') return { power: 'on' };
     if (PowerState === 'Off') return { power: 'off' };
-    return { power: 'unknown', why: `the controller says that its power is ${PowerState ?? 'nothing'}` };
+    return { power: 'unknown', why: `the controller reports its power as ${PowerState ?? 'nothing'}` };
   }
 
   /**

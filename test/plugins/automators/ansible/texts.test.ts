@@ -177,7 +177,7 @@ describe('the files of the login', () => {
 });
 
 test.each([
-  [{}, 'playbook must be given'],
+  [{}, 'playbook or path or role must be set'],
   [{ playbook: '[]', role: 'web' }, 'playbook and role'],
   [{ path: '../site.yml' }, 'path'],
   [{ path: '/etc/site.yml' }, 'path'],

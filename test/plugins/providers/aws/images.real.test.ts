@@ -195,7 +195,7 @@ describe.skipIf(missing !== undefined)(
       const image = upload(randomBytes(1_000_000), { bytes: 2_000_000 });
       await expect(provider().uploadImage(image)).rejects.toMatchObject({
         kind: 'Retryable',
-        message: expect.stringContaining('cannot be read whole'),
+        message: expect.stringContaining('cannot be read completely'),
       });
       expect(ec2.uploads.images.size).toBe(0);
       expect(await provider().deleteImage(image)).toEqual({ answer: 'done' });

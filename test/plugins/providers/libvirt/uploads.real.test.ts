@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)(
         expect(await provider(fields).list({})).toHaveLength(1);
         expect(await provider(fields).deleteImage(image)).toMatchObject({
           answer: 'not done',
-          why: expect.stringContaining('is made of the image'),
+          why: expect.stringContaining('uses the image'),
         });
         await provider(fields).delete(input);
         const copy = { ...image, file: join(files, 'fetched'), format: 'qcow2' };
