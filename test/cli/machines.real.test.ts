@@ -116,7 +116,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     expect(await run('machine', 'capture', 'lab-1', 'base@1')).toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/there is an image base@1 already[^]*machine lab-1 is available/),
+      stdout: expect.stringMatching(/image base@1 already exists[^]*machine lab-1 is available/),
     });
     expect(await run('machine', 'unload', 'lab-1')).toMatchObject({ code: 0 });
     expect(await run('computers')).toMatchObject({

@@ -123,7 +123,7 @@ describe('the machine of a node', () => {
       (await ground.operate('shop/app-1', { kind: 'capture', image, prove: true })).operation,
     ).toMatchObject({
       state: 'failed',
-      failure: { message: expect.stringContaining('there is an image shop@1 already') },
+      failure: { message: expect.stringContaining('image shop@1 already exists') },
     });
     await atRest('shop');
 
