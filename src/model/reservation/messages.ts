@@ -11,6 +11,8 @@ export interface FindCandidatesRequest {
   readonly image: ImageRef;
   /** For a reservation that has machines, or had them: how many more it needs, and those that it does not want again. */
   readonly others?: { readonly count: number; readonly than: readonly string[] };
+  /** Repeat the search until every machine has answered. */
+  readonly all?: true;
 }
 
 export interface FindCandidatesReply {
@@ -18,6 +20,8 @@ export interface FindCandidatesReply {
   readonly computers: readonly Candidate[];
   /** Why others would not, in words; at most a few. */
   readonly others: readonly string[];
+  /** Some did not answer, so machines that fit may be missing. */
+  readonly incomplete?: true;
   readonly settings: ReservationSettings;
   /** The webhooks of that worker; absent if there are none. */
   readonly webhooks?: readonly Webhook[];

@@ -157,7 +157,7 @@ function namesHad({ tried, assignments }: Reservation): readonly string[] {
 }
 
 /** Takes other machines in the place of those that were given up; where there are too few, none is kept. */
-async function findOthers(memory: ReservationsMemory, id: string): Promise<void> {
+async function findOthers(memory: ReservationsMemory, id: string, all?: true): Promise<void> {
   const before = memory.state.reservations[id];
   if (before === undefined) return;
   const { wanted, image } = before;
@@ -166,6 +166,7 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
     wanted,
     image,
     others: { count: lacking(before), than },
+    ...(all === undefined ? {} : { all }),
   }).catch((error: unknown) => {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return error.cause?.message ?? error.message;
@@ -185,6 +186,8 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
   const gaveUp = reservation.assignments
     .filter((assignment) => !isActive(assignment))
     .flatMap(({ machine, givenUp }) => (givenUp === undefined ? [] : [`${machine}: ${givenUp}`]));
+  // A machine that did not answer may be the one that is free.
+  if ('lacking' in choice && found.incomplete === true) return findOthers(memory, id, true);
   if ('lacking' in choice) {
     const why = [
       `a machine is unavailable, and there is no substitute: ${gaveUp.join('; ')}`,

@@ -36,8 +36,19 @@ function partsOf(
 
 describe('the search for machines of a reservation', () => {
   it('finds those that fit, and needs no answer of the others', async () => {
-    const { computers } = await findCandidates(partsOf(['a', 'b'], ['b']), { wanted: { count: 1 }, image });
-    expect(computers.map(({ name }) => name)).toEqual(['a']);
+    const found = await findCandidates(partsOf(['a', 'b'], ['b']), { wanted: { count: 1 }, image });
+    expect(found).toMatchObject({ computers: [{ name: 'a' }], incomplete: true });
+  });
+
+  it('is complete if every machine answers', async () => {
+    const found = await findCandidates(partsOf(['a', 'b'], []), { wanted: { count: 1 }, image, all: true });
+    expect(found.computers).toHaveLength(2);
+    expect(found).not.toHaveProperty('incomplete');
+  });
+
+  it('is repeated until every machine answers if the others are not free', async () => {
+    const request = { wanted: { count: 1 }, image, all: true } as const;
+    await expect(findCandidates(partsOf(['a', 'b'], ['b']), request)).rejects.toThrow(/do not answer/);
   });
 
   it('is repeated if a machine that may be needed does not answer', async () => {
