@@ -233,7 +233,7 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     for (const { id } of (await json('reservation', 'list'))['reservations'] as readonly {
       readonly id: string;
     }[])
-      await run('reservation', 'return', id);
+      expect(await run('reservation', 'return', id)).toMatchObject({ code: 0 });
     await until(
       'the machines are free again',
       async () =>
