@@ -147,7 +147,12 @@ describe('workflows of all kinds, whose tasks are lost, late and repeated', () =
       await Promise.all(load);
       isUnsteady = false;
 
-      await client.waitFor('web', operation.operation);
+      await client.waitFor('web', operation.operation, { patienceMs: 60_000 }).catch((cause: unknown) => {
+        throw new Error(
+          `the last operation did not end; the worker's log:\n${worker.output().slice(-4_000)}`,
+          { cause },
+        );
+      });
       expect(await pool.view()).toMatchObject({ name: 'ci' });
       expect(await wrongTasks()).toEqual([]);
       const reports: unknown[] = [];
