@@ -4,11 +4,11 @@ import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowHandle 
 import { describeNode, type NodeRef } from '../model/image/spec.js';
 import type { JsonObject } from '../model/json.js';
 import type { MachineAccess } from '../model/machine/access.js';
-import type { MachineIntent, MachineOperation, Registration } from '../model/machine/state.js';
+import { nodeIntents, type MachineIntent } from '../model/machine/intents.js';
+import type { MachineOperation, Registration } from '../model/machine/state.js';
 import {
   isMachineName,
   isNodeIntent,
-  nodeIntents,
   nodeName,
   parseNodeName,
   type NodeMachineInput,

@@ -3,7 +3,7 @@ import type { MachineView } from '../../schema/output/machine.js';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { UnneededLoad } from '../../model/machine/decide.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import type { MachineIntent } from '../../model/machine/state.js';
+import type { MachineIntent } from '../../model/machine/intents.js';
 import type { ReservationSettings } from '../../model/reservation/state.js';
 import type { Webhook } from '../../model/event.js';
 import type { WorkerLog } from '../parts.js';

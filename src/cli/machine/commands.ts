@@ -2,7 +2,7 @@ import { Argument } from 'commander';
 import type { MachineRequestIntent } from '../../client/machine.js';
 import { pairParser } from '../pairs.js';
 import { bootDevices, type BootDevice } from '../../model/machine/boot.js';
-import { driftKinds, powerVerbs, type DriftKind, type MachineIntent } from '../../model/machine/state.js';
+import { driftKinds, powerVerbs, type DriftKind, type MachineIntent } from '../../model/machine/intents.js';
 import { parseImageRef, type ImageRef } from '../../model/machine/image.js';
 import { groupRule, isGroupName } from '../../model/machine/selection.js';
 import {

@@ -1,6 +1,7 @@
 import type { Labels } from '../../model/cluster/labels.js';
 import type { JsonObject } from '../../model/json.js';
-import type { DriftKind, Registration } from '../../model/machine/state.js';
+import type { DriftKind } from '../../model/machine/intents.js';
+import type { Registration } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { CliError } from '../errors.js';
 import type { ServerOptions, WaitOptions } from '../configuration.js';

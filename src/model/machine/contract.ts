@@ -1,32 +1,14 @@
-import { asked, carried, groups, image, labels, milliseconds, who } from '../argument-shapes.js';
-import { maxLabels } from '../cluster/labels.js';
+import { asked, carried, groups, image, labels, who } from '../argument-shapes.js';
 import { replies, row, type Contract, type RequestOf } from '../contract.js';
 import { disownRow, leasedRow, ownersRow, periodicCheckRow } from '../shared-messages.js';
-import {
-  flag,
-  id,
-  jsonObject,
-  list,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  text,
-  variants,
-  withField,
-  yes,
-  type Fields,
-  type Shape,
-} from '../shape.js';
+import { id, jsonObject, nullable, object, oneOf, optional, text, withField, type Shape } from '../shape.js';
 import type { JsonObject } from '../json.js';
 import type { MachineView } from '../../schema/output/machine.js';
 import type { MachineAccess } from './access.js';
 import type { Knowledge } from './answer.js';
-import { bootDevices } from './boot.js';
 import type { UnneededLoad } from './decide.js';
-import { nodeIntents } from './node-machine.js';
-import { longestComment } from './quarantine.js';
-import { driftKinds, powerVerbs, type DriftKind, type MachineIntent, type Registration } from './state.js';
+import { driftList, machineIntent, nodeIntent } from './intents.js';
+import type { Registration } from './state.js';
 
 export interface MachineReply {
   readonly operation: string;
@@ -53,7 +35,7 @@ export const machineContract = {
       'Status, power, load, capture, unload, reserve, maintain, remove.',
       [
         object({
-          intent: machineIntent(),
+          intent: machineIntent,
           by: who(),
           /** The reservation that requests it. */
           holder: optional(id()),
@@ -100,7 +82,7 @@ export const nodeMachineContract = {
   start: [
     object({
       node: object({ of: oneOf('cluster', 'pool'), name: text(200), node: id() }),
-      intent: variants('kind', nodeMachineIntents()),
+      intent: nodeIntent,
       by: who(),
     }),
   ],
@@ -111,10 +93,6 @@ export const nodeMachineContract = {
 
 export type MachineRequest = RequestOf<typeof machineContract.updates.operate>;
 
-function drift(): Shape<readonly DriftKind[]> {
-  return list(oneOf(...driftKinds), driftKinds.length);
-}
-
 function registration(): Shape<Registration> {
   return object({
     provider: text(200),
@@ -123,55 +101,8 @@ function registration(): Shape<Registration> {
     fields: jsonObject(65_536),
     system: nullable(text(200)),
     defaultImage: optional(image()),
-    correct: optional(drift()),
+    correct: optional(driftList),
     groups: optional(groups()),
     labels: optional(labels()),
   });
-}
-
-function machineIntent(): Shape<MachineIntent> {
-  return variants('kind', machineIntents());
-}
-
-function machineIntents() {
-  const force = optional(yes);
-  const withinMs = optional(milliseconds());
-  const user = text(100);
-  return {
-    register: {},
-    retry: {},
-    status: { image: optional(image()), logIns: optional(yes) },
-    power: { verb: oneOf(...powerVerbs) },
-    boot: { device: oneOf(...bootDevices) },
-    load: { image: image(), force, withinMs, only: optional(oneOf('post-load')) },
-    capture: { image: image(), prove: flag, withinMs },
-    unload: {},
-    reserve: { user },
-    'log in': { user, publicKey: optional(text(16_384)) },
-    'time out': {},
-    release: {},
-    hold: { reservation: id(), user, until: text(40) },
-    'let go': {},
-    maintain: { reason: text(1_000, 0) },
-    restore: {},
-    correct: { drift: drift() },
-    group: { groups: groups() },
-    label: { labels: labels(), remove: list(text(40), maxLabels) },
-    quarantine: { comment: text(longestComment) },
-    'end quarantine': {},
-    move: {
-      to: object({
-        provider: text(200),
-        flavor: optional(text(200, 0)),
-        image: optional(text(1_000, 0)),
-        fields: optional(jsonObject(65_536)),
-      }),
-    },
-    remove: { force },
-  };
-}
-
-function nodeMachineIntents(): Readonly<Record<string, Fields>> {
-  const all = machineIntents();
-  return Object.fromEntries(nodeIntents.map((kind) => [kind, all[kind] ?? {}]));
 }

@@ -1,4 +1,5 @@
-import { driftKinds, type DriftKind, type Drift, type MachineIntent, type MachineState } from './state.js';
+import { driftKinds, type DriftKind, type MachineIntent } from './intents.js';
+import type { Drift, MachineState } from './state.js';
 import type { Known, Power } from './answer.js';
 import { formatImageRef, isSameImage, type ImageRef } from './image.js';
 import type { MachineStateName } from './transitions.js';

@@ -1,10 +1,6 @@
 import type { NodeRef } from '../image/spec.js';
 import type { MachineAction } from './actions.js';
-import type { MachineIntent } from './state.js';
-
-/** What may be asked of the machine of a node. Who has it, and when it goes, its cluster or pool decides. */
-export const nodeIntents = ['status', 'power', 'load', 'capture', 'unload'] as const;
-export type NodeIntent = Extract<MachineIntent, { readonly kind: (typeof nodeIntents)[number] }>;
+import { nodeIntents, type MachineIntent, type NodeIntent } from './intents.js';
 
 export interface NodeMachineInput {
   readonly node: NodeRef;

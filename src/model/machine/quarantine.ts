@@ -1,9 +1,7 @@
 import { imageUnusable } from '../node/failure.js';
 import type { MachineAction } from './actions.js';
-import type { MachineIntent, MachineOperation, MachineState } from './state.js';
-
-/** Operations whose failures, and successes, count. */
-const counted: readonly MachineIntent['kind'][] = ['retry', 'power', 'boot', 'load', 'capture', 'unload'];
+import { longestComment, rowOf } from './intents.js';
+import type { MachineOperation, MachineState } from './state.js';
 
 /** Actions that do nothing to the machine: whatever their failure is, it is none of the machine's. */
 const elsewhere: readonly MachineAction[] = [
@@ -19,7 +17,7 @@ export function afterOperation(
   { id, intent, state, failure, endedAt = '' }: MachineOperation,
 ): Pick<MachineState, 'failures' | 'quarantine'> {
   const { quarantineAfter = 0 } = account ?? {};
-  if (owner !== undefined || !counted.includes(intent.kind) || state === 'cancelled') return {};
+  if (owner !== undefined || rowOf(intent.kind).counts !== true || state === 'cancelled') return {};
   if (state === 'done') return before === 0 ? {} : { failures: 0 };
   if (failure?.kind === imageUnusable) return {};
   if (elsewhere.some((action) => action === failure?.action)) return {};
@@ -31,6 +29,3 @@ export function afterOperation(
     quarantine: { by: 'heddle', comment: comment.slice(0, longestComment), since: endedAt },
   };
 }
-
-/** Characters of a comment. */
-export const longestComment = 500;

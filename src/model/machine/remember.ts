@@ -1,6 +1,7 @@
 import { bounds } from '../bounds.js';
 import { cutText, firstWithin, jsonBytes } from '../carried.js';
-import { rememberedOperations, type MachineIntent, type MachineOperation } from './state.js';
+import type { MachineIntent } from './intents.js';
+import { rememberedOperations, type MachineOperation } from './state.js';
 
 /** Of texts that a machine keeps for people, in bytes of JSON. */
 export const longestText = 2_000;

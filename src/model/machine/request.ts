@@ -1,7 +1,7 @@
 import { readPublicKey } from './access.js';
 import { formatImageRef, parseImageRef } from './image.js';
 import { tagFault } from './selection.js';
-import type { MachineIntent } from './state.js';
+import type { MachineIntent } from './intents.js';
 
 const longestName = 100;
 

@@ -1,6 +1,6 @@
 import { isLabel, labelRule, maxLabels, type Labels } from '../cluster/labels.js';
 import type { MachineView } from '../../schema/output/machine.js';
-import type { MachineIntent } from './state.js';
+import type { MachineIntent } from './intents.js';
 
 /** By what people select a machine. */
 export interface MachineTags {

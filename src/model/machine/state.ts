@@ -3,10 +3,10 @@ import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
 import type { Answer } from './answer.js';
-import type { BootDevice } from './boot.js';
 import type { Erasure } from './erase.js';
 import type { HardwareReading } from './hardware.js';
 import type { ImageRef } from './image.js';
+import type { DriftKind, MachineIntent } from './intents.js';
 import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
 import type { NodeStatusReport } from './node-status.js';
 import type { MachineStateName } from './transitions.js';
@@ -104,62 +104,6 @@ export interface Registration {
   readonly labels?: Labels;
 }
 
-/** Omitted values stay unchanged. Default of fields for another account: none. */
-export type MoveTarget = Pick<Registration, 'provider'> &
-  Partial<Pick<Registration, 'flavor' | 'image' | 'fields'>>;
-
-export type MachineIntent =
-  | { readonly kind: 'register' }
-  /** Completes a registration that failed; else reads the hardware again. */
-  | { readonly kind: 'retry' }
-  /**
-   * `logIns`: a terminal log-in counts as use, even if it was not recorded.
-   */
-  | { readonly kind: 'status'; readonly image?: ImageRef; readonly logIns?: true }
-  | { readonly kind: 'power'; readonly verb: PowerVerb }
-  /** What it boots next time, and not later. */
-  | { readonly kind: 'boot'; readonly device: BootDevice }
-  | {
-      readonly kind: 'load';
-      readonly image: ImageRef;
-      readonly force?: true;
-      readonly withinMs?: number;
-      /** Only the steps after loading, on a machine that has the image. */
-      readonly only?: 'post-load';
-    }
-  | {
-      readonly kind: 'capture';
-      readonly image: ImageRef;
-      readonly prove: boolean;
-      readonly withinMs?: number;
-    }
-  | { readonly kind: 'unload' }
-  | { readonly kind: 'reserve'; readonly user: string }
-  /** `publicKey`: the user's own, in place of a password. */
-  | { readonly kind: 'log in'; readonly user: string; readonly publicKey?: string }
-  | { readonly kind: 'time out' }
-  | { readonly kind: 'release' }
-  /** A reservation has it until then, or for longer than before. */
-  | { readonly kind: 'hold'; readonly reservation: string; readonly user: string; readonly until: string }
-  /** The reservation no longer needs it. */
-  | { readonly kind: 'let go' }
-  | { readonly kind: 'maintain'; readonly reason: string }
-  | { readonly kind: 'restore' }
-  | { readonly kind: 'correct'; readonly drift: readonly DriftKind[] }
-  /** Replaces its groups. */
-  | { readonly kind: 'group'; readonly groups: readonly string[] }
-  /** Adds or changes some of its labels, and removes others. */
-  | { readonly kind: 'label'; readonly labels: Labels; readonly remove: readonly string[] }
-  /** It is not chosen by reservations until the end of the quarantine. */
-  | { readonly kind: 'quarantine'; readonly comment: string }
-  | { readonly kind: 'end quarantine' }
-  /** Another account gets it: another provisioning system, or another site. */
-  | { readonly kind: 'move'; readonly to: MoveTarget }
-  | { readonly kind: 'remove'; readonly force?: true };
-
-export const powerVerbs = ['on', 'off', 'reset', 'status'] as const;
-type PowerVerb = (typeof powerVerbs)[number];
-
 /** Something that was asked of a machine; one at a time. */
 export interface MachineOperation {
   readonly id: string;
@@ -202,14 +146,6 @@ export interface OperationResult {
 
 /** Ended operations that a machine remembers. */
 export const rememberedOperations = 20;
-
-/**
- * `gone`: the provider has no such machine. `power`: it is on or off, and should not be. `image`: it has
- * another image than it was loaded with.
- */
-export const driftKinds = ['gone', 'power', 'image'] as const;
-
-export type DriftKind = (typeof driftKinds)[number];
 
 /** Drift of a machine, according to two consecutive equal observations. */
 export interface Drift {

@@ -1,7 +1,7 @@
 import type { Wanted, ReservationSettings } from './state.js';
 import type { Answer } from '../machine/answer.js';
 import type { ImageRef } from '../machine/image.js';
-import type { MachineIntent } from '../machine/state.js';
+import type { MachineIntent } from '../machine/intents.js';
 import type { Verdict } from '../machine/node-status.js';
 import type { Webhook } from '../event.js';
 

@@ -1,5 +1,5 @@
 import type { ImageRef } from '../machine/image.js';
-import type { MachineIntent } from '../machine/state.js';
+import type { MachineIntent } from '../machine/intents.js';
 import { isTakenByEarlier, nextOn } from './calendar.js';
 import { type Reservation, type ReservationsState, type Assignment, type StepName, isoOf } from './state.js';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Json } from '../../model/json.js';
 import { parseImageRef } from '../../model/machine/image.js';
-import { driftKinds, type Registration } from '../../model/machine/state.js';
+import { driftKinds } from '../../model/machine/intents.js';
+import type { Registration } from '../../model/machine/state.js';
 import { groupSchema, labelsSchema } from '../machine-tags.js';
 import { foreignNameSchema, pluginNameSchema } from '../names.js';
 import { errorAt, type Problem } from '../problem.js';

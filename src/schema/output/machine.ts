@@ -2,14 +2,8 @@ import { z } from 'zod';
 import { eraseMethods, type ErasedDisk, type Erasure } from '../../model/machine/erase.js';
 import type { HardwareReading } from '../../model/machine/hardware.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import {
-  driftKinds,
-  type Drift,
-  type MachineIntent,
-  type MachineOperation,
-  type OperationResult,
-  type Quarantine,
-} from '../../model/machine/state.js';
+import { driftKinds, type MachineIntent } from '../../model/machine/intents.js';
+import type { Drift, MachineOperation, OperationResult, Quarantine } from '../../model/machine/state.js';
 import { machineStates } from '../../model/machine/transitions.js';
 import { count, exactly, moment, opaque, texts, type View } from './exact.js';
 import { failureSchema } from './operation.js';

@@ -1,10 +1,6 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
-import type {
-  MachineIntent,
-  MachineState,
-  OperationResult,
-  Registration,
-} from '../../model/machine/state.js';
+import type { MachineIntent } from '../../model/machine/intents.js';
+import type { MachineState, OperationResult, Registration } from '../../model/machine/state.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { NotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';

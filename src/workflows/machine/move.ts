@@ -1,7 +1,8 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import { firstIncarnation } from '../../model/machine/assigned.js';
-import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/state.js';
+import type { MoveTarget } from '../../model/machine/intents.js';
+import type { MachineState, OperationResult, Registration } from '../../model/machine/state.js';
 import { stableJson } from '../../model/node/payload.js';
 import { change, newMemory } from '../entity.js';
 import { describeAccount } from './account.js';

@@ -9,12 +9,12 @@ import { clusterMessages } from '../messages.js';
 import type { ReleaseRequest } from '../../model/cluster/contract.js';
 import { refusalOf, describeIntent } from '../../model/machine/decide.js';
 import type { MachineOperation, MachineState, OperationResult } from '../../model/machine/state.js';
+import type { NodeIntent } from '../../model/machine/intents.js';
 import {
   isReadOnly,
   mainAction,
   nodeName,
   rewrites,
-  type NodeIntent,
   type NodeMachineInput,
 } from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';

@@ -1,12 +1,7 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { firstIncarnation } from '../../model/machine/assigned.js';
-import { openingEvents } from '../../model/machine/decide.js';
-import type {
-  DriftKind,
-  MachineIntent,
-  MachineOperation,
-  OperationResult,
-} from '../../model/machine/state.js';
+import { rowOf, type DriftKind, type MachineIntent } from '../../model/machine/intents.js';
+import type { MachineOperation, OperationResult } from '../../model/machine/state.js';
 import { isUnfinished } from '../../model/machine/decide.js';
 import { labelsAfter } from '../../model/machine/selection.js';
 import { eraseMs, mustErase } from './erase.js';
@@ -289,7 +284,7 @@ async function letGo(memory: MachineMemory): Promise<OperationResult> {
 }
 
 async function changeState(memory: MachineMemory, intent: MachineIntent): Promise<OperationResult> {
-  const event = openingEvents[intent.kind];
+  const event = rowOf(intent.kind).begins;
   if (event === undefined) throw new Error(`${intent.kind} changes no state`);
   if (intent.kind === 'release' || intent.kind === 'restore') await clearAccess(memory);
   const { state: before, why } = memory.state;

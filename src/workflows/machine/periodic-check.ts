@@ -4,7 +4,7 @@ import { assignedMachine } from '../../model/machine/assigned.js';
 import { correctionOf, noteReadings, noteTry, type Observation } from '../../model/machine/drift.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { refusalOf } from '../../model/machine/decide.js';
-import type { MachineIntent } from '../../model/machine/state.js';
+import type { MachineIntent } from '../../model/machine/intents.js';
 import { accountRef, probedNode } from '../../model/node/assigned-machine.js';
 import { NotDone, toNotDone } from './failure.js';
 import { change, now } from '../entity.js';

@@ -4,12 +4,8 @@ import { viewOfMachine } from '../../model/machine/view.js';
 import { ApplicationFailure, workflowInfo, isCancellation } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
 import { refusalOf, describeIntent, isUnfinished, unneededLoad } from '../../model/machine/decide.js';
-import type {
-  MachineOperation,
-  MachineState,
-  Registration,
-  MachineIntent,
-} from '../../model/machine/state.js';
+import type { MachineIntent } from '../../model/machine/intents.js';
+import type { MachineOperation, MachineState, Registration } from '../../model/machine/state.js';
 import { refuseLargeIntent } from '../../model/machine/remember.js';
 import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';

@@ -6,7 +6,8 @@ import {
   noteReadings,
   noteTry,
 } from '../../../src/model/machine/drift.js';
-import { type Drift, driftKinds, type MachineState } from '../../../src/model/machine/state.js';
+import { driftKinds } from '../../../src/model/machine/intents.js';
+import type { Drift, MachineState } from '../../../src/model/machine/state.js';
 
 const web = { name: 'web', revision: '3' } as const;
 const stateOf = (part: Partial<MachineState> = {}): MachineState => ({

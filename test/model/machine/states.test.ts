@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { refusalOf } from '../../../src/model/machine/decide.js';
 import { answerOfFailure } from '../../../src/model/machine/answer.js';
 import { formatImageRef, parseImageRef } from '../../../src/model/machine/image.js';
-import type { MachineIntent, MachineState } from '../../../src/model/machine/state.js';
+import type { MachineIntent } from '../../../src/model/machine/intents.js';
+import type { MachineState } from '../../../src/model/machine/state.js';
 import { faultOf } from '../../../src/model/machine/request.js';
 import {
   machineEvents,
