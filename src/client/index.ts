@@ -33,7 +33,8 @@ export type { ClusterSpec, GroupSpec, ServiceSpec, WrittenCluster } from '../mod
 export type { Outputs, OutputValue } from '../model/cluster/outputs.js';
 export type { GivenValue, GivenValues } from '../schema/cluster/bind.js';
 export type { ClusterStatus, NodeStatus } from '../schema/output/status.js';
-export type { Operation, OperationKind, OperationState } from '../model/cluster/operation.js';
+export type { Operation, OperationState } from '../model/cluster/operation.js';
+export type { OperationKind } from '../model/plan/intent/intent.js';
 export {
   PoolClient,
   type DemandOptions,

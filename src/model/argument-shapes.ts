@@ -58,6 +58,14 @@ export function machines(): Shape<readonly { readonly key: string; readonly prov
   return list(outline({ key: text(500), providerid: text(1_000, 0) }), 100_000);
 }
 
+/** A shell command, to be executed once on nodes. */
+export function commandText(): Shape<string> {
+  const fits = text(64 * 1024);
+  return (value, at) =>
+    fits(value, at) ??
+    ((value as string).trim() === '' ? `${at}: is blank, and must be a shell command` : undefined);
+}
+
 /** A machine image and its revision. */
 export function image(): Shape<{ readonly name: string; readonly revision: string }> {
   return object({ name: text(100), revision: text(100) });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkIntent, checkWidth } from '../../src/model/plan/intent/check-intent.js';
+import { operateIntent } from '../../src/model/plan/intent/intent.js';
+
+const checkIntent = (intent: unknown): string | undefined => operateIntent(intent, 'intent');
 
 describe('an intent of unknown origin', () => {
   it.each([
@@ -14,32 +16,26 @@ describe('an intent of unknown origin', () => {
   });
 
   it.each([
-    [null, 'intent: must be an object'],
-    ['restart', 'intent: must be an object'],
-    [[], 'intent: must be an object'],
+    [null, 'intent: is null, and must be an object'],
+    ['restart', 'intent: is text of 7 characters, and must be an object'],
+    [[], 'intent: is a list of 0, and must be an object'],
     [{}, 'intent.kind: is missing'],
-    [{ kind: 'apply' }, 'intent.kind: is "apply"'],
-    [{ kind: 'delete' }, 'intent.kind: is "delete"'],
-    [{ kind: 'restart' }, 'intent.services: must be a list'],
-    [{ kind: 'restart', services: 'web' }, 'intent.services: must be a list'],
-    [{ kind: 'restart', services: [1] }, 'intent.services: must be a list'],
-    [{ kind: 'restart', services: ['web'], width: 0 }, 'width: is 0'],
-    [{ kind: 'restart', services: ['web'], width: 1.5 }, 'width: is 1.5'],
-    [{ kind: 'restart', services: ['web'], nodes: [] }, 'intent.nodes: must be a list of at least 1'],
-    [{ kind: 'replace', nodes: [] }, 'intent.nodes: must be a list of at least 1'],
-    [{ kind: 'exec' }, 'intent.command: is empty'],
-    [{ kind: 'exec', command: '  ' }, 'intent.command: is empty'],
-    [{ kind: 'exec', command: 'x'.repeat(70_000) }, 'intent.command: has 70000 characters'],
+    [{ kind: 'apply' }, 'intent.kind: is text of 5 characters, and must be one of rollback, start'],
+    [{ kind: 'delete' }, 'intent.kind: is text of 6 characters'],
+    [{ kind: 'restart' }, 'intent.services: is missing, and must be a list'],
+    [{ kind: 'restart', services: 'web' }, 'intent.services: is text of 3 characters, and must be a list'],
+    [{ kind: 'restart', services: [1] }, 'intent.services[0]: is 1, and must be text'],
+    [{ kind: 'restart', services: ['web'], width: 0 }, 'intent.width: is 0'],
+    [{ kind: 'restart', services: ['web'], width: 1.5 }, 'intent.width: is 1.5'],
+    [{ kind: 'restart', services: ['web'], nodes: [] }, 'intent.nodes: is a list of 0'],
+    [{ kind: 'restart', services: [], node: ['app-1'] }, 'intent.node: is not a field'],
+    [{ kind: 'replace', nodes: [] }, 'intent.nodes: is a list of 0'],
+    [{ kind: 'exec' }, 'intent.command: is missing'],
+    [{ kind: 'exec', command: '  ' }, 'intent.command: is blank'],
+    [{ kind: 'exec', command: 'x'.repeat(70_000) }, 'intent.command: is text of 70000 characters'],
     [{ kind: 'exec', command: 'true', timeoutMs: -1 }, 'intent.timeoutMs: is -1'],
-    [{ kind: 'exec', command: 'true', sudo: 'yes' }, 'intent.sudo: is "yes"'],
+    [{ kind: 'exec', command: 'true', sudo: 'yes' }, 'intent.sudo: is text of 3 characters'],
   ])('is refused in words: %j', (intent, words) => {
     expect(checkIntent(intent)).toContain(words);
-  });
-
-  it('a width is a number of nodes', () => {
-    expect([undefined, 1, 100].map(checkWidth)).toEqual([undefined, undefined, undefined]);
-    expect(checkWidth('2')).toBe(
-      'width: is "2"; it must be the number of nodes that are disturbed at once, 1 or more',
-    );
   });
 });

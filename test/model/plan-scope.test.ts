@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
-import type { ApplyIntent } from '../../src/model/plan/intent/intent.js';
+import type { IntentOf } from '../../src/model/plan/intent/intent.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster } from '../harness/model/cluster.js';
 import { changed, group, needing, only, service, spec, toRun } from '../harness/model/specs.js';
@@ -32,7 +32,7 @@ const newApp = withServices({
 });
 const newDb = withServices({ db: { ...db, actions: newInstall }, app: { ...app, actions: newInstall } });
 
-type Limit = Pick<ApplyIntent, 'nodes' | 'services'>;
+type Limit = Pick<IntentOf<'apply'>, 'nodes' | 'services'>;
 
 function planned(limit: Limit, wanted: ClusterSpec, before: ClusterSpec | 'none' = web) {
   const cluster = new TestCluster();

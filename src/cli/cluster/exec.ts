@@ -1,4 +1,4 @@
-import type { ExecIntent } from '../../model/plan/intent/intent.js';
+import type { IntentOf } from '../../model/plan/intent/intent.js';
 import { parseDuration } from '../../model/duration.js';
 import { quoteWords } from '../../ssh/quote.js';
 import { cleanLine, cleanText } from '../clean-text.js';
@@ -23,7 +23,7 @@ export function exec(name: string, words: readonly string[], options: ExecOption
 }
 
 const run = clusterVerb(
-  async (session, name, intent: ExecIntent, options: ExecOptions) => {
+  async (session, name, intent: IntentOf<'exec'>, options: ExecOptions) => {
     const outcome = await operate(session, name, intent, { ...options, timeout: undefined });
     if (!('end' in outcome)) return { outcome };
     const { operation, status } = outcome.end;
@@ -56,7 +56,7 @@ const run = clusterVerb(
  * As with ssh: one word with blanks is a line for the node's shell, several words are a program and its
  * arguments.
  */
-function intentOf(words: readonly string[], options: ExecOptions): ExecIntent {
+function intentOf(words: readonly string[], options: ExecOptions): IntentOf<'exec'> {
   const [line = ''] = words;
   const command = words.length === 1 ? line : quoteWords(words);
   if (command.trim() === '')

@@ -1,7 +1,7 @@
 import { asked, carried, peersRequest, spec, who, workflowId } from '../argument-shapes.js';
 import { replies, row, type Contract, type RequestOf } from '../contract.js';
 import type { PeersPage } from '../node/peers.js';
-import type { OperateIntent } from '../plan/intent/intent.js';
+import { anyIntent, applyLimits, operateIntent } from '../plan/intent/intent.js';
 import type { PackedCurrent } from '../plan/packed.js';
 import { disownRow, nodeRow, ownersRow, payloadRow, usedResourcesRow } from '../shared-messages.js';
 import type { ClusterStatus, NodeStatus } from '../../schema/output/status.js';
@@ -60,12 +60,7 @@ export const clusterContract = {
           by: who(),
           /** Refuse if the cluster exists already with another spec. */
           createOnly: optional(flag),
-          /** Maximum number of nodes of a service that are disturbed at once. */
-          width: optional(count()),
-          /** Only these nodes, by their ids. */
-          nodes: optional(list(text(200), 10_000, 1)),
-          /** Only these services. */
-          services: optional(list(text(200), 10_000, 1)),
+          ...applyLimits,
           /** Wait for the operations before it instead of being refused. */
           queue: optional(flag),
         }),
@@ -75,14 +70,7 @@ export const clusterContract = {
     delete: row('Delete the cluster; cancels the operation under way.', [asked()], operation),
     operate: row(
       'Start, stop, restart, reconfigure, replace, exec, rollback.',
-      [
-        object({
-          // The fields of each intent: check-intent.ts.
-          intent: typed<OperateIntent>(outline({ kind: text(20) })),
-          by: who(),
-          queue: optional(flag),
-        }),
-      ],
+      [object({ intent: operateIntent, by: who(), queue: optional(flag) })],
       operation,
     ),
     retry: row(
@@ -189,7 +177,7 @@ export const planContract = {
   start: [
     object({
       clusterName: text(200),
-      intent: outline({ kind: text(20) }),
+      intent: anyIntent,
       spec: optional(spec()),
       current: outline({}),
       checks: optional(yes),

@@ -1,6 +1,7 @@
 import type { Drift } from '../node/drift.js';
 import type { HeddleEvent } from '../event.js';
-import { describeIntent, type Operation } from './operation.js';
+import { describeIntent } from '../plan/intent/intent.js';
+import type { Operation } from './operation.js';
 
 export type ClusterEventType =
   | `operation.${'started' | 'done' | 'held' | 'failed' | 'cancelled' | 'rejected' | 'superseded'}`

@@ -1,20 +1,6 @@
 import type { FailureRecord } from '../node/failure.js';
 import { operationKey } from '../names.js';
-import type { Intent } from '../plan/intent/intent.js';
-
-/** What a user asks of a cluster. */
-export const operationKinds = [
-  'apply',
-  'rollback',
-  'delete',
-  'start',
-  'stop',
-  'restart',
-  'reconfigure',
-  'replace',
-  'exec',
-] as const;
-export type OperationKind = (typeof operationKinds)[number];
+import { describeIntent, nodesBroughtUp, type Intent, type OperationKind } from '../plan/intent/intent.js';
 
 /**
  * `held`: after a failure all independent work is done, and a person decides.
@@ -90,18 +76,6 @@ export function discardOf(operation: Operation): Discard {
   return { operation: operationKey(operation), nodes: nodesBroughtUp(operation.intent) };
 }
 
-function nodesBroughtUp(intent: Intent): readonly string[] | undefined {
-  switch (intent.kind) {
-    case 'apply':
-    case 'replace':
-      return intent.nodes;
-    case 'rollback':
-      return undefined;
-    default:
-      return [];
-  }
-}
-
 /** Key of the operation under way. */
 export function keyOfOperation({ operation }: { readonly operation?: Operation }): string {
   return operation === undefined ? '0' : operationKey(operation);
@@ -175,35 +149,4 @@ export function leftOf(history: readonly Operation[]): number {
     ({ kind, state }) => state === 'done' && (kind === 'apply' || kind === 'rollback' || kind === 'delete'),
   );
   return last?.left ?? 0;
-}
-
-/** An intent in words: "restart web on app-1, app-2, 1 at a time". */
-export function describeIntent(intent: Intent): string {
-  const text = `${intent.kind}${objectOf(intent)}${'width' in intent && intent.width !== undefined ? `, ${intent.width} at a time` : ''}`;
-  return text.length > 200 ? `${text.slice(0, 197)}...` : text;
-}
-
-function objectOf(intent: Intent): string {
-  switch (intent.kind) {
-    case 'apply':
-      return `${intent.services === undefined ? '' : ` ${intent.services.join(', ')}`}${on(intent.nodes)}`;
-    case 'rollback':
-    case 'delete':
-      return '';
-    case 'start':
-    case 'stop':
-      return ` ${intent.services.join(', ')}`;
-    case 'restart':
-      return ` ${intent.services.join(', ')}${on(intent.nodes)}`;
-    case 'reconfigure':
-      return `${intent.services.length === 0 ? '' : ` ${intent.services.join(', ')}`}${on(intent.nodes)}${intent.restart === true ? ' with restart' : ''}`;
-    case 'replace':
-      return ` ${intent.nodes.join(', ')}`;
-    case 'exec':
-      return `${on(intent.nodes)}: ${intent.command}`;
-  }
-}
-
-function on(nodes: readonly string[] | undefined): string {
-  return nodes === undefined ? '' : ` on ${nodes.join(', ')}`;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { actions } from '../../model/action.js';
-import { operationCauses, operationKinds, type Operation } from '../../model/cluster/operation.js';
+import { operationCauses, type Operation } from '../../model/cluster/operation.js';
+import { operationKinds } from '../../model/plan/intent/intent.js';
 import type { DeepReadonly } from '../../model/json.js';
 import { machineActions } from '../../model/machine/actions.js';
 import type { FailureRecord } from '../../model/node/failure.js';

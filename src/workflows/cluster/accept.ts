@@ -1,6 +1,5 @@
 import { ApplicationFailure, uuid4 } from '@temporalio/workflow';
-import { checkIntent, checkWidth } from '../../model/plan/intent/check-intent.js';
-import { retriedBy, type Intent } from '../../model/plan/intent/intent.js';
+import { describeIntent, retriedBy, type Intent } from '../../model/plan/intent/intent.js';
 import type {
   AbandonRequest,
   ApplyReply,
@@ -15,7 +14,7 @@ import { shortUid } from '../../model/names.js';
 import { firstWithin } from '../../model/carried.js';
 import { refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
-import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
+import { rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
 import { isTriedAgain, recordRetry } from '../../model/node/record.js';
 import { specBefore, type ClusterState, type Resumed } from '../../model/cluster/state.js';
@@ -29,8 +28,6 @@ import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** Why an apply is refused; undefined if it is accepted. Handlers only queue operations. */
 export function refuseApply(memory: Memory, request: ApplyRequest): string | undefined {
-  const wrong = checkWidth(request.width);
-  if (wrong !== undefined) return wrong;
   if (sameAsUnderWay(memory, request) !== undefined) return undefined;
   const deleting = refuseDeleting(memory.state, 'apply again when it is gone');
   if (deleting !== undefined) return deleting;
@@ -78,8 +75,6 @@ function putBeforeHeld(memory: Memory, id: string): void {
 /** Everything but apply and delete. What the request names is checked when it is planned. */
 export function refuseOperate(memory: Memory, { intent, queue = false }: OperateRequest): string | undefined {
   const { state } = memory;
-  const wrong = checkIntent(intent);
-  if (wrong !== undefined) return wrong;
   const deleting = refuseDeleting(state, 'it can only be deleted');
   if (deleting !== undefined) return deleting;
   const { name, operation } = state;

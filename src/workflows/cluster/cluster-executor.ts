@@ -1,13 +1,9 @@
 import { payloadBounds } from '../../model/node/room.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
-import {
-  addFailure,
-  addMissing,
-  type OperationFailure,
-  type OperationKind,
-} from '../../model/cluster/operation.js';
+import { addFailure, addMissing, type OperationFailure } from '../../model/cluster/operation.js';
 import { replacesLost } from '../../model/cluster/repair.js';
+import type { OperationKind } from '../../model/plan/intent/intent.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import {
   countGate,

@@ -1,13 +1,13 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { PackedPlanRequest } from '../../model/cluster/messages.js';
 import type { Webhook } from '../../model/event.js';
-import { describeIntent, discardOf, keyOfOperation } from '../../model/cluster/operation.js';
+import { discardOf, keyOfOperation } from '../../model/cluster/operation.js';
 import { operationKey } from '../../model/names.js';
 import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import { cutText } from '../../model/carried.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
 import { isRejection } from '../../model/plan/plan-error.js';
-import { retriedBy } from '../../model/plan/intent/intent.js';
+import { describeIntent, retriedBy } from '../../model/plan/intent/intent.js';
 import { removalsOf } from '../../model/plan/machines/removals.js';
 import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
 import { aimOf, servicesOf } from '../../model/cluster/state.js';

@@ -1,6 +1,5 @@
 import type { PlanPreview } from '../../../client/preview.js';
-import { describeIntent } from '../../../model/cluster/operation.js';
-import type { ApplyIntent, Intent } from '../../../model/plan/intent/intent.js';
+import { describeIntent, type Intent, type IntentOf } from '../../../model/plan/intent/intent.js';
 import { isRejection } from '../../../model/plan/plan-error.js';
 import type { ClusterSpec } from '../../../model/cluster/spec.js';
 import type { ScopeOptions } from '../../configuration.js';
@@ -24,7 +23,7 @@ export interface Planned {
 
 type ApplyScope = ScopeOptions & { readonly rolling?: number };
 
-export function applyIntentOf({ rolling, nodes, services }: ApplyScope): ApplyIntent {
+export function applyIntentOf({ rolling, nodes, services }: ApplyScope): IntentOf<'apply'> {
   return { kind: 'apply', width: rolling, nodes, services };
 }
 

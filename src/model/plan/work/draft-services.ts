@@ -7,7 +7,7 @@ import type { PlanContext } from '../context.js';
 import { directDependencies, withDependents, withNeeds, type ServiceOutline } from '../order/dependencies.js';
 import { undrain } from '../rolling/drain.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
-import type { ExecIntent, ReconfigureIntent, RestartIntent, SwitchIntent } from '../intent/intent.js';
+import type { IntentOf } from '../intent/intent.js';
 import { afterReboot, cameUpAgain } from '../machines/machines.js';
 import {
   checkNodes,
@@ -26,7 +26,7 @@ import {
   workToStop,
 } from './switch-work.js';
 
-type ServiceIntent = SwitchIntent | RestartIntent | ReconfigureIntent;
+type ServiceIntent = IntentOf<'start' | 'stop' | 'restart' | 'reconfigure'>;
 
 /**
  * Work of one service on a node, by its facts there; undefined for a service that the operation leaves alone.
@@ -103,7 +103,7 @@ function workOfFollowing(
 }
 
 /** exec: one command on each node that has not run it in this operation; on one that failed before, if it is named. */
-export function draftExec(context: PlanContext, intent: ExecIntent): readonly DraftKind[] {
+export function draftExec(context: PlanContext, intent: IntentOf<'exec'>): readonly DraftKind[] {
   if (intent.nodes !== undefined) checkNodes(context, intent.nodes);
   const step: DraftStep = {
     phase: 'up',
@@ -170,7 +170,7 @@ function workOfRestart(context: PlanContext): Work {
       : undefined;
 }
 
-function workOfReconfigure(context: PlanContext, { restart }: ReconfigureIntent): Work {
+function workOfReconfigure(context: PlanContext, { restart }: IntentOf<'reconfigure'>): Work {
   const { held } = context;
   const meant = new Set(meantServices(context, 'CONFIGURE'));
   return (service, outline, facts) => {
