@@ -19,9 +19,8 @@ import type {
   MachineTaskRequest,
 } from './machine/messages.js';
 import type { PlacementCheck, PlacementProblem } from './cluster/placement-check.js';
-import type { PackedPlanRequest } from './cluster/messages.js';
+import type { PackedPlanRequest, PlanReply } from './cluster/messages.js';
 import type { TaskOutcome, TaskRequest } from './node/task-request.js';
-import type { PackedPlan } from './plan/packed.js';
 import type {
   NodeReusedRequest,
   PlanPoolRequest,
@@ -290,7 +289,7 @@ const rows = {
     budgetMs: 30 * second,
   }),
 
-  PLAN: call<PackedPlanRequest, PackedPlan>({ ...core, ...attempts(20) }),
+  PLAN: call<PackedPlanRequest, PlanReply>({ ...core, ...attempts(20) }),
   PLAN_POOL: call<PlanPoolRequest, PoolPlan>({ ...core, ...attempts(10) }),
   CHECK_IMAGE: call<CheckImageRequest, CheckedImage>({ ...core, ...attempts(10) }),
   DESCRIBE_ACCOUNT: call<AccountRequest, AccountReply>({ ...core, budgetMs: 5 * minute, ...attempts(5) }),

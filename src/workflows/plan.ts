@@ -1,8 +1,9 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
-import type { PackedPlanRequest } from '../model/cluster/messages.js';
+import type { PackedPlanRequest, PlanReply } from '../model/cluster/messages.js';
 import { placementChecks, type PlacementProblem } from '../model/cluster/placement-check.js';
 import { markForReplacement } from '../model/plan/facts/current.js';
 import { packCurrent, unpackCurrent, unpackPlan, type PackedPlan } from '../model/plan/packed.js';
+import type { ServedPlan } from '../model/plan/plan.js';
 import { schedule } from './schedule.js';
 
 /**
@@ -16,9 +17,21 @@ export async function plan({ checks, ...request }: PackedPlanRequest): Promise<P
     intent.kind === 'replace'
       ? { ...request, current: packCurrent(markForReplacement(unpackCurrent(current), intent.nodes)) }
       : request;
-  const planned = await schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${clusterName}` });
+  const reply = await schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${clusterName}` });
+  const planned = packedPlanOf(reply);
   if (checks === true) await checkSites(clusterName, placementChecks(clusterName, unpackPlan(planned)));
   return planned;
+}
+
+/** @throws ApplicationFailure Invalid or Refused if the request was rejected. */
+export function planOf(reply: PlanReply): ServedPlan {
+  return unpackPlan(packedPlanOf(reply));
+}
+
+function packedPlanOf(reply: PlanReply): PackedPlan {
+  if (reply.rejected === undefined) return reply.plan;
+  const { message, type, details = [] } = reply.rejected;
+  throw ApplicationFailure.nonRetryable(message, type, ...details);
 }
 
 /** @throws ApplicationFailure Invalid with the problems, if there are any. */

@@ -26,7 +26,7 @@ interface Planned {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-function plan({
+async function plan({
   groups,
   services,
   oneEach,
@@ -48,7 +48,7 @@ function plan({
     ...(labels === undefined ? {} : { labels }),
   };
   expect(jsonBytes(spec)).toBeLessThan(maxSpecBytes);
-  return servePlan(
+  const reply = await servePlan(
     {
       registry,
       providers: { box: { type: 'aws', site: 'here', fields: { region: 'eu-1' } } },
@@ -65,6 +65,8 @@ function plan({
       current: packCurrent(emptyCluster),
     },
   );
+  if (reply.rejected === undefined) return reply.plan;
+  throw Object.assign(new Error(reply.rejected.message), reply.rejected);
 }
 
 test('a plan of 450 groups with the same 20 services states their tasks once', async () => {

@@ -2,9 +2,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
 import type { Labels } from '../../model/cluster/labels.js';
 import { jsonBytes, maxPlanBytes, mostSent } from '../../model/carried.js';
-import type { PackedPlanRequest, PlanRequest } from '../../model/cluster/messages.js';
+import type { PackedPlanRequest, PlanReply, PlanRequest } from '../../model/cluster/messages.js';
 import { bootstrapDigest, type PreparingAutomator } from '../../model/plan/facts/digest.js';
-import { isRejection, PlanError, PlanRefused } from '../../model/plan/plan-error.js';
+import { PlanError, PlanRefused, rejectionTypes, type PlanRejection } from '../../model/plan/plan-error.js';
 import { planOperation } from '../../model/plan/plan-operation.js';
 import type { PlanningInput } from '../../model/plan/context.js';
 import { packPlan, unpackCurrent, type PackedPlan } from '../../model/plan/packed.js';
@@ -48,12 +48,29 @@ export interface PlanParts {
 }
 
 /** The activity PLAN. A plan that does not fit into messages is refused before anything is done. */
-export async function servePlan(parts: PlanParts, request: PackedPlanRequest): Promise<PackedPlan> {
-  const plan = await planCluster(parts, { ...request, current: unpackCurrent(request.current) });
-  const packed = packPlan(plan);
-  const why = refuseLarge(packed, request.intent.kind === 'delete' ? mostSent : maxPlanBytes);
-  if (why !== undefined) throw ApplicationFailure.nonRetryable(why, 'Invalid', knownWebhooks(parts.webhooks));
-  return packed;
+export async function servePlan(parts: PlanParts, request: PackedPlanRequest): Promise<PlanReply> {
+  const webhooks = knownWebhooks(parts.webhooks);
+  try {
+    const plan = await planCluster(parts, { ...request, current: unpackCurrent(request.current) });
+    const packed = packPlan(plan);
+    const why = refuseLarge(packed, request.intent.kind === 'delete' ? mostSent : maxPlanBytes);
+    return why === undefined
+      ? { plan: packed, ...webhooks }
+      : { rejected: { type: 'Invalid', message: why }, ...webhooks };
+  } catch (error) {
+    const rejected = rejectionOf(error);
+    if (rejected === undefined) throw error;
+    return { rejected, ...webhooks };
+  }
+}
+
+/** Undefined if planning failed for another reason, and may be repeated. */
+function rejectionOf(error: unknown): PlanRejection | undefined {
+  if (error instanceof PlanError)
+    return { type: error instanceof PlanRefused ? 'Refused' : 'Invalid', message: describeRefusal(error) };
+  if (!(error instanceof ApplicationFailure)) return undefined;
+  const type = rejectionTypes.find((name) => name === error.type);
+  return type && { type, message: error.message, details: error.details ?? [] };
 }
 
 /** The spec has a limit of its own. */
@@ -96,47 +113,27 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     }),
     features,
     limits,
-    ...knownWebhooks(parts.webhooks),
   });
-  try {
-    if (input.spec === undefined) return plan();
-    const parsed = parseSpec(input.spec);
-    if (!parsed.ok) throw invalid(parsed.problems);
-    const { spec } = parsed;
-    const problems = [...checkName(spec, input.clusterName), ...checkAgainstWorker(parts, spec)];
-    const read = await readImports(parts.outputs, spec, current.imports);
-    problems.push(...read.problems);
-    if (hasErrors(problems)) throw invalid(problems);
-    variables = taskVariables(spec, read.imports);
-    const placements = Object.fromEntries(
-      Object.entries(spec.nodes).map(([name, group]) => [
-        name,
-        placementsOf(parts, group, spec.labels, digest),
-      ]),
-    );
-    return {
-      ...plan(spec, placements),
-      plugins: pinsOf(parts, spec, placements),
-      ...(Object.keys(read.imports).length === 0 ? {} : { imports: read.imports }),
-    };
-  } catch (error) {
-    const failure =
-      error instanceof PlanError
-        ? ApplicationFailure.nonRetryable(
-            describeRefusal(error),
-            error instanceof PlanRefused ? 'Refused' : 'Invalid',
-          )
-        : error;
-    if (!(failure instanceof ApplicationFailure) || !isRejection(failure.type)) throw failure;
-    // The webhooks come with the plan; a cluster whose first spec is rejected has none yet.
-    const { message, details } = failure;
-    throw ApplicationFailure.create({
-      message,
-      type: failure.type,
-      nonRetryable: true,
-      details: [...(details ?? []), knownWebhooks(parts.webhooks)],
-    });
-  }
+  if (input.spec === undefined) return plan();
+  const parsed = parseSpec(input.spec);
+  if (!parsed.ok) throw invalid(parsed.problems);
+  const { spec } = parsed;
+  const problems = [...checkName(spec, input.clusterName), ...checkAgainstWorker(parts, spec)];
+  const read = await readImports(parts.outputs, spec, current.imports);
+  problems.push(...read.problems);
+  if (hasErrors(problems)) throw invalid(problems);
+  variables = taskVariables(spec, read.imports);
+  const placements = Object.fromEntries(
+    Object.entries(spec.nodes).map(([name, group]) => [
+      name,
+      placementsOf(parts, group, spec.labels, digest),
+    ]),
+  );
+  return {
+    ...plan(spec, placements),
+    plugins: pinsOf(parts, spec, placements),
+    ...(Object.keys(read.imports).length === 0 ? {} : { imports: read.imports }),
+  };
 }
 
 function describeRefusal({ message, unknown }: PlanError): string {

@@ -1,5 +1,7 @@
 import type { Intent } from '../plan/intent/intent.js';
-import type { PackedCurrent } from '../plan/packed.js';
+import type { PackedCurrent, PackedPlan } from '../plan/packed.js';
+import type { PlanRejection } from '../plan/plan-error.js';
+import type { Webhook } from '../event.js';
 import type { CurrentCluster } from '../plan/facts/current.js';
 
 /** Input of a cluster workflow that a Heddle client starts. A raw spec is taken too. */
@@ -26,3 +28,15 @@ export interface PlanRequest {
 
 /** Input of the PLAN activity, and of the workflow that only previews. */
 export type PackedPlanRequest = Omit<PlanRequest, 'current'> & { readonly current: PackedCurrent };
+
+interface Planned {
+  readonly plan: PackedPlan;
+  readonly rejected?: undefined;
+}
+
+interface NotPlanned {
+  readonly rejected: PlanRejection;
+}
+
+/** `webhooks`: those of the worker that planned; absent if there are none. */
+export type PlanReply = (Planned | NotPlanned) & { readonly webhooks?: readonly Webhook[] };

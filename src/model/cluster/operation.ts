@@ -1,6 +1,6 @@
 import type { FailureRecord } from '../node/failure.js';
 import { operationKey } from '../names.js';
-import { describeIntent, nodesBroughtUp, type Intent, type OperationKind } from '../plan/intent/intent.js';
+import { nodesBroughtUp, type Intent, type OperationKind } from '../plan/intent/intent.js';
 
 /**
  * `held`: after a failure all independent work is done, and a person decides.

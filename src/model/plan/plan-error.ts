@@ -19,7 +19,18 @@ export class PlanError extends Error {
 /** The request is right, but the state of the cluster does not permit it. */
 export class PlanRefused extends PlanError {}
 
-/** Whether a failure of PLAN rejects the request; after any other one, planning may be repeated. */
-export function isRejection(type: unknown): type is 'Invalid' | 'Refused' {
-  return type === 'Invalid' || type === 'Refused';
+/** `Invalid`: the request is wrong. `Refused`: the state of the cluster does not permit it. */
+export const rejectionTypes = ['Invalid', 'Refused'] as const;
+type RejectionType = (typeof rejectionTypes)[number];
+
+/** PLAN rejects the request; it fails where planning may be repeated. */
+export interface PlanRejection {
+  readonly type: RejectionType;
+  readonly message: string;
+  /** The problems of the spec, for programs. */
+  readonly details?: readonly unknown[];
+}
+
+export function isRejection(type: unknown): type is RejectionType {
+  return rejectionTypes.some((name) => name === type);
 }

@@ -2,7 +2,6 @@ import type { Drift } from '../node/drift.js';
 import type { TaskVariables } from '../cluster/variables.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import type { Action } from '../action.js';
-import type { Webhook } from '../event.js';
 import type { ClusterSpec } from '../cluster/spec.js';
 import type { Limits, ServerFeatures } from '../cluster/limits.js';
 
@@ -33,7 +32,7 @@ export interface Plan {
   readonly left?: number;
 }
 
-/** A plan as the activity PLAN returns it. */
+/** A plan, and what the worker that planned knows. */
 export interface ServedPlan extends Plan {
   /** What the server offers, as the worker that planned found it. */
   readonly features: ServerFeatures;
@@ -43,8 +42,6 @@ export interface ServedPlan extends Plan {
    * The plugins that the spec uses, as the planning worker has them; absent without a spec, as for delete.
    */
   readonly plugins?: PluginPins;
-  /** The webhooks of that worker; absent if there are none. */
-  readonly webhooks?: readonly Webhook[];
   /** Values of variables that are outputs of other clusters; absent if there are none. */
   readonly imports?: TaskVariables;
 }

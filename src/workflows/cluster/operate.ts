@@ -1,6 +1,5 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { PackedPlanRequest } from '../../model/cluster/messages.js';
-import type { Webhook } from '../../model/event.js';
+import type { PackedPlanRequest, PlanReply } from '../../model/cluster/messages.js';
 import { discardOf, keyOfOperation } from '../../model/cluster/operation.js';
 import { operationKey } from '../../model/names.js';
 import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
@@ -80,30 +79,38 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (memory.halt !== undefined) return 'halted';
     // A group that is lost later has its nodes in the plan.
     const lost = lostGroups(memory);
-    const plan = await unlessHalted(memory, () => planWhatIsLeft(memory));
-    if (plan === undefined || memory.halt !== undefined) return 'halted';
+    const reply = await unlessHalted(memory, () => planWhatIsLeft(memory));
+    if (reply === undefined || memory.halt !== undefined) return 'halted';
+    change(memory, { webhooks: reply.webhooks });
+    if (reply.rejected !== undefined) return refuse(memory, reply.rejected.message);
+    const plan = unpackPlan(reply.plan);
     const found = await unlessHalted(memory, () => findMachines(memory, plan, lost));
     if (found === undefined || memory.halt !== undefined) return 'halted';
     const { adopted, refused } = found;
-    if (refused !== undefined)
-      return refuse(memory, { message: refused, invalid: true, webhooks: plan.webhooks });
+    if (refused !== undefined) return refuse(memory, refused);
     adopt(memory, plan, { adopted, lost });
     return undefined;
   } catch (error) {
     if (isCancellation(error)) return 'halted';
-    const rejected = rejectionOf(error);
-    if (rejected === undefined) throw error;
-    return refuse(memory, rejected);
+    if (!(error instanceof ActivityFailure)) throw error;
+    const { cause, message } = error;
+    const why = cause?.message ?? message;
+    if (cause instanceof ApplicationFailure && isRejection(cause.type)) return refuse(memory, why);
+    noteReason(memory, why);
+    return 'held';
   }
 }
 
-function refuse(memory: Memory, { message, invalid, webhooks }: Rejection): OperationEnd {
-  if (webhooks !== undefined) change(memory, { webhooks });
-  changeOperation(memory, { reason: cutText(message, longestReason) });
+function refuse(memory: Memory, reason: string): OperationEnd {
+  noteReason(memory, reason);
   const { planned, operation } = memory.state;
   // A user decides if something is partly done, such as what a rollback was to undo, or if no user waits for the operation.
   const isLeft = planned === true || operation?.cause === 'failure' || operation?.cause === 'output';
-  return invalid && !isLeft ? 'rejected' : 'held';
+  return isLeft ? 'held' : 'rejected';
+}
+
+function noteReason(memory: Memory, reason: string): void {
+  changeOperation(memory, { reason: cutText(reason, longestReason) });
 }
 
 /** A worker that cannot plan, or find machines, must not keep a cancellation or a delete waiting. */
@@ -162,7 +169,7 @@ async function probeAllNodes(memory: Memory): Promise<void> {
   await condition(() => groupsOver(memory) || memory.halt !== undefined);
 }
 
-async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
+async function planWhatIsLeft(memory: Memory): Promise<PlanReply> {
   const { operation, name, planned } = memory.state;
   const intent = operation?.intent ?? { kind: 'apply' };
   const request: PackedPlanRequest = {
@@ -173,24 +180,7 @@ async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
     ...(planned === undefined ? {} : { again: planned }),
   };
   const summary = `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}`;
-  return unpackPlan(await schedule('PLAN', request, { summary }));
-}
-
-interface Rejection {
-  readonly message: string;
-  readonly invalid: boolean;
-  /** Those of the worker that planned; without any, those that are known stay. */
-  readonly webhooks?: readonly Webhook[];
-}
-
-function rejectionOf(error: unknown): Rejection | undefined {
-  if (!(error instanceof ActivityFailure)) return undefined;
-  const { cause } = error;
-  if (!(cause instanceof ApplicationFailure) || !isRejection(cause.type))
-    return { message: cause?.message ?? error.message, invalid: false };
-  const known = cause.details?.at(-1) as { readonly webhooks?: readonly Webhook[] } | null | undefined;
-  const { webhooks } = known ?? {};
-  return { message: cause.message, invalid: true, ...(webhooks === undefined ? {} : { webhooks }) };
+  return schedule('PLAN', request, { summary });
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
@@ -207,7 +197,6 @@ function adopt(
     placements,
     plugins,
     imports,
-    webhooks,
     width = 1,
     widths,
     later = [],
@@ -216,7 +205,6 @@ function adopt(
   change(memory, {
     features,
     limits,
-    webhooks,
     ...(plugins === undefined ? {} : { plugins }),
     traces: tracesAfter(memory, plan, adopted),
   });

@@ -1,13 +1,14 @@
 import type { RecipeSource } from '../../model/image/spec.js';
 import { emptyCluster } from '../../model/plan/facts/current.js';
-import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
+import { packCurrent } from '../../model/plan/packed.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
+import { planOf } from '../plan.js';
 import { schedule } from '../schedule.js';
 import type { ImageMemory } from './memory.js';
 
 /** As a cluster of one node would be planned. */
 export async function planRecipe(memory: ImageMemory, cluster: RecipeSource['cluster']): Promise<ServedPlan> {
-  const planned = await schedule(
+  const reply = await schedule(
     'PLAN',
     {
       clusterName: memory.state.name,
@@ -17,5 +18,5 @@ export async function planRecipe(memory: ImageMemory, cluster: RecipeSource['clu
     },
     { summary: `PLAN of image ${memory.state.name}` },
   );
-  return unpackPlan(planned);
+  return planOf(reply);
 }
