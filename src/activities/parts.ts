@@ -60,7 +60,7 @@ export interface ActivityParts {
 
 /** Locks to call one account, the same on all workers. */
 export interface Locks {
-  /** Waits up to `waitMs`; false: not yet. Asked again by its holder, a turn lasts another `leaseMs`. */
+  /** Waits up to `waitMs`; false: not yet. Requested again by its holder, it lasts another `leaseMs`. */
   take(request: {
     readonly holder: string;
     readonly leaseMs: number;

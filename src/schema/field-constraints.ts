@@ -162,7 +162,7 @@ export function describeConstraints({ type, pattern, min, max }: FieldDeclaratio
   const unit = unitOf(type);
   const amount = (bound: Bound): string => (unit === undefined ? String(bound) : `${bound} ${unit}`);
   return [
-    // Whoever types nothing sets no value.
+    // Nothing typed means no value.
     ...(min === undefined || (unit !== undefined && min === 1) ? [] : [`at least ${amount(min)}`]),
     ...(max === undefined ? [] : [`at most ${amount(max)}`]),
     ...(pattern === undefined ? [] : [`matching ${pattern}`]),

@@ -148,7 +148,7 @@ export class AutomatorBench {
     return answer;
   }
 
-  /** Attempts of one task hear of each other, as the engine has them. */
+  /** Attempts of one task know of each other, as in the engine. */
   #noteOf(taskId: string): AttemptNote {
     return {
       before: this.#notes.get(taskId),

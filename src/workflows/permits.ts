@@ -8,7 +8,7 @@ export interface Semaphore {
   /** False if no permit is free. */
   takeNow(): boolean;
   release(): void;
-  /** Turns away all who wait, now and later. */
+  /** Refuses all who wait, now and later. */
   close(): void;
 }
 
@@ -79,7 +79,7 @@ function grantPermits(): void {
   });
 }
 
-/** Holders without a turn yet by their names, `app-2` before `app-10`. */
+/** Holders that still wait, by their names, `app-2` before `app-10`. */
 function byLastServed(one: Request, other: Request): number {
   return (
     one.lastServed - other.lastServed ||

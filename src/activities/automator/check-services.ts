@@ -53,7 +53,7 @@ async function reach(
   const { address } = await findLogin(parts, { account, config }, attempt);
   const { ipaddress } = config;
   const shell = parts.nodes.shell(address, {
-    // It runs no script that would need a run or a turn.
+    // It runs no script that would need a run or a permit.
     runId: 'check',
     fence: { node: nodeId, time: 0, operation: '-' },
     claims: attempt.claims,

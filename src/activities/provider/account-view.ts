@@ -43,13 +43,13 @@ export interface AccountView {
   lookUp(node: ProbedNode): Promise<Machine | undefined>;
   /** Whether the resource accepts commands, for accounts reached by their plugin; absent if SSH shows it. */
   readonly reach?: (node: ProbedNode) => Promise<Knowledge>;
-  /** Tells the provider that a node is used again, where it wants to hear of it. */
+  /** Notifies the provider that a node is used again, if it asks for that. */
   reused(node: ProbedNode): Promise<void>;
   /** Images of an installation that were uploaded to it; undefined where the provider cannot list them. */
   images(installation: string): Promise<readonly UploadedImage[] | undefined>;
-  /** Undefined if the provider cannot tell. */
+  /** Undefined if the provider does not report it. */
   quota(wanted: WantedSizes): Promise<AccountQuota | undefined>;
-  /** What machines can be made of; empty if the provider cannot tell. */
+  /** What machines can be made of; empty if the provider does not report it. */
   offers(wanted: WantedKind): Promise<AccountOffers>;
 }
 

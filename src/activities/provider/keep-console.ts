@@ -12,7 +12,7 @@ export const consoleMs = 5_000;
 /** The part of the console that is kept: its end. */
 const mostCharacters = 64 * 1024;
 
-/** What later attempts are told. */
+/** What later attempts get. */
 const keptMark = 'console is kept';
 
 export interface FailedConfirm {

@@ -10,7 +10,7 @@ const patienceMs = 20_000;
 
 /**
  * The activity NOTIFY: notifies the receivers that heddle.yaml names, and returns their number. Tried again,
- * a listener may hear it twice, by the same id.
+ * a listener may receive it twice, with the same id.
  */
 export async function notify(
   { notify: settings, log }: Pick<ReservationParts, 'notify' | 'log'>,

@@ -79,7 +79,7 @@ export function wasAbandoned(operations: readonly Operation[], { key, providerid
 /** A node never comes to incarnations this far above those that it used. */
 const reach = 1_000_000;
 
-/** The nodes after the sweep was told to delete these machines: none of their keys is used again. */
+/** The nodes after the sweep was allowed to delete these machines: none of their keys is used again. */
 export function withoutKeysOf(
   machines: readonly NamedMachine[],
   { nodes, uid, incarnation }: KeyHolders<NodeState>,

@@ -247,7 +247,7 @@ async function startOnceFree(memory: Memory, id: string): Promise<void> {
   }
 }
 
-/** Only the run that started a group is told of its end; a further run finds out by its next instruction. */
+/** Only the run that started a group learns of its end; a further run finds out by its next instruction. */
 function noteEnd(memory: Memory, id: string, uid: string, error: unknown): void {
   takeMessage();
   leaveMark();

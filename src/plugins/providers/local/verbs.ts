@@ -38,7 +38,7 @@ export class LocalVerbs {
   }
 
   async powerStatus(): Promise<PowerReading> {
-    const seen = await this.#look();
+    const seen = await this.#read();
     if (seen === undefined)
       return { power: 'unknown', why: 'the machine does not exist at the machine service' };
     if (seen.state === 'deleting') return { power: 'unknown', why: 'the machine is being deleted' };
@@ -46,7 +46,7 @@ export class LocalVerbs {
   }
 
   async assignedImage(): Promise<string | undefined> {
-    return (await this.#look())?.image;
+    return (await this.#read())?.image;
   }
 
   powerOn(): Promise<Outcome> {
@@ -109,12 +109,12 @@ export class LocalVerbs {
     isThere: (state: string) => boolean,
     needsCommand: (state: string) => boolean,
   ): Promise<Outcome> {
-    let seen = await this.#look();
+    let seen = await this.#read();
     if (seen !== undefined && needsCommand(seen.state)) {
       await this.#api.call(z.unknown(), { method: 'POST', path: this.#path('/power'), body: { power } });
-      seen = await this.#look();
+      seen = await this.#read();
     }
-    for (; ; seen = await this.#look()) {
+    for (; ; seen = await this.#read()) {
       if (seen === undefined || seen.state === 'deleting')
         return { answer: 'not done', why: 'the machine does not exist at the machine service' };
       if (isThere(seen.state)) return { answer: 'done' };
@@ -123,7 +123,7 @@ export class LocalVerbs {
     }
   }
 
-  async #look(): Promise<z.infer<typeof stateSchema> | undefined> {
+  async #read(): Promise<z.infer<typeof stateSchema> | undefined> {
     const answer = await this.#api.call(stateSchema, { method: 'GET', path: this.#path() });
     return answer.found ? answer.body : undefined;
   }
