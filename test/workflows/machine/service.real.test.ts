@@ -248,7 +248,7 @@ describe.skipIf(noPostgres !== undefined)(
         services: {},
       });
       await expect(stack.client.plan(spec)).rejects.toMatchObject({
-        cause: { cause: { cause: { message: expect.stringContaining('have no log-in') } } },
+        cause: { cause: { message: expect.stringContaining('have no log-in') } },
       });
     });
   },

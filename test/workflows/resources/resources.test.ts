@@ -113,7 +113,7 @@ describe('resources', () => {
       ],
     ] as const) {
       await expect(client.plan(specOf('refused', reference))).rejects.toMatchObject({
-        cause: { cause: { cause: { message: expect.stringContaining(wrong) } } },
+        cause: { cause: { message: expect.stringContaining(wrong) } },
       });
     }
     await client.resources.set('single', null);
