@@ -6,7 +6,7 @@ const names = list(text(200), maxNames);
 const someNames = optional(list(text(200), maxNames, 1));
 
 /** At most so many nodes of a service are disturbed at once, and the service as a whole stays up; absent: all together. */
-export const width = optional(count(Number.MAX_SAFE_INTEGER, 1));
+const width = optional(count(Number.MAX_SAFE_INTEGER, 1));
 
 /** Ids of nodes, and services; absent: all. With both, only these services on these nodes. */
 export const applyLimits = { width, nodes: someNames, services: someNames };
