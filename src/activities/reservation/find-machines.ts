@@ -17,11 +17,11 @@ const mostReasons = 10;
 
 /**
  * The activity FIND_CANDIDATES: registered machines that would do, best first, and why the others would not.
- * @throws Error if some do not answer, and too few others would do or all must answer.
+ * @throws Error if all must answer, and some do not.
  */
 export async function findCandidates(
   { computers, settings, webhooks }: ReservationParts,
-  { wanted, image, all, others: { count, than } = { count: wanted.count, than: [] } }: FindCandidatesRequest,
+  { wanted, image, than = [], all }: FindCandidatesRequest,
 ): Promise<FindCandidatesReply> {
   const names = (wanted.machines ?? (await computers.names())).filter((name) => !than.includes(name));
   const views = await pLimit(asked).map(names, async (name) => ({
@@ -48,9 +48,9 @@ export async function findCandidates(
     view instanceof Error ? [`${name} (${view.message})`] : [],
   );
   // That a machine does not answer now says nothing of whether it fits.
-  if (silent.length > 0 && (all === true || left.length < count))
+  if (silent.length > 0 && all === true)
     throw new Error(
-      `${silent.length} of ${names.length} machines do not answer, and one of them may be needed: ${silent.slice(0, mostReasons).join(', ')}; check that workers run, and ask again`,
+      `${silent.length} of ${names.length} machines do not answer, and one of them may be free: ${silent.slice(0, mostReasons).join(', ')}; check that workers run, and ask again`,
     );
   return {
     computers: left.slice(0, mostNamed).map(({ name, uid, defaultImage }) => ({ name, uid, defaultImage })),

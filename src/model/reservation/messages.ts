@@ -9,8 +9,8 @@ import type { Webhook } from '../event.js';
 export interface FindCandidatesRequest {
   readonly wanted: Wanted;
   readonly image: ImageRef;
-  /** For a reservation that has machines, or had them: how many more it needs, and those that it does not want again. */
-  readonly others?: { readonly count: number; readonly than: readonly string[] };
+  /** Those that the reservation has or had, and does not want again. */
+  readonly than?: readonly string[];
   /** Repeat the search until every machine has answered. */
   readonly all?: true;
 }

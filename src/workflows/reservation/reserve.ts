@@ -2,11 +2,7 @@ import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import { choose } from '../../model/reservation/calendar.js';
 import { refuseLength, refuseRequest } from '../../model/reservation/check.js';
 import type { ReserveReply, ReserveRequest } from '../../model/reservation/contract.js';
-import type {
-  Candidate,
-  FindCandidatesReply,
-  FindCandidatesRequest,
-} from '../../model/reservation/messages.js';
+import type { Candidate, FindCandidatesReply } from '../../model/reservation/messages.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import {
   withNote,
@@ -16,25 +12,42 @@ import {
 } from '../../model/reservation/state.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
 import { refuse } from '../entity.js';
-import { schedule } from '../schedule.js';
+import { takeMachines, type Lacking } from './candidates.js';
 import { setState, type ReservationsMemory } from './memory.js';
 
 /**
- * Takes a reservation into the calendar, with all its machines or not at all. Looking for machines takes
- * time, and others are taken in meanwhile; choosing them and writing them down is one step.
+ * Takes a reservation into the calendar, with all its machines or not at all.
+ * @throws ApplicationFailure Refused
  */
 export async function reserve(memory: ReservationsMemory, request: ReserveRequest): Promise<ReserveReply> {
-  const { wanted, image, user, by } = request;
-  let found = await find({ wanted, image });
-  let tried = tryChoice(memory, request, found);
-  // A machine that did not answer may be the one that is free.
-  if ('lacking' in tried.choice && found.incomplete === true) {
-    found = await find({ wanted, image, all: true });
-    tried = tryChoice(memory, request, found);
+  const { wanted, image } = request;
+  const booked = await takeMachines({ wanted, image }, (found) => book(memory, request, found)).catch(
+    (error: unknown) => {
+      // Any other error of a handler would fail the workflow task again and again.
+      if (!(error instanceof ActivityFailure)) throw error;
+      return { lacking: `the machines could not be listed: ${error.cause?.message ?? error.message}` };
+    },
+  );
+  if ('lacking' in booked) throw refused(booked.lacking);
+  return booked;
+}
+
+function book(
+  memory: ReservationsMemory,
+  request: ReserveRequest,
+  { computers, others, settings, webhooks }: FindCandidatesReply,
+): ReserveReply | Lacking {
+  const { wanted, image, user, by, to } = request;
+  const now = Date.now();
+  const from = request.from ?? now;
+  refuse(refuseRequest(memory.state, request, now) ?? refuseLength({ from, to }, settings));
+  if (computers.length < wanted.count) {
+    const asked = `${wanted.count} ${wanted.count === 1 ? 'is' : 'are'} requested with image ${formatImageRef(image)}`;
+    const why = others.length === 0 ? '' : `: ${others.join('; ')}`;
+    return { lacking: `${computers.length} machines fit, but ${asked}${why}` };
   }
-  const { choice, now, from } = tried;
-  if ('lacking' in choice) throw refused(choice.lacking);
-  const { settings, webhooks } = found;
+  const choice = choose(memory.state, { count: wanted.count, computers, from, to });
+  if ('lacking' in choice) return choice;
   const id = `r${memory.state.numbers + 1}`;
   const assignments = choice.chosen.map(newAssignment);
   const { webhooks: _before, ...state } = memory.state;
@@ -43,7 +56,7 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
     user,
     image,
     from,
-    to: request.to,
+    to,
     by,
     askedAt: now,
     wanted,
@@ -62,37 +75,8 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
   return { reservation: viewOfReservation(reservation) };
 }
 
-/** @throws ApplicationFailure Refused if the request does not fit, whatever is free. */
-function tryChoice(
-  { state }: ReservationsMemory,
-  request: ReserveRequest,
-  { computers, others, settings }: FindCandidatesReply,
-): { readonly choice: ReturnType<typeof choose>; readonly now: number; readonly from: number } {
-  const { wanted, image, to } = request;
-  const now = Date.now();
-  const from = request.from ?? now;
-  refuse(refuseRequest(state, request, now) ?? refuseLength({ from, to }, settings));
-  if (computers.length < wanted.count) {
-    throw refused(
-      `${computers.length} machines fit, but ${wanted.count} ${wanted.count === 1 ? 'is' : 'are'} requested with image ${formatImageRef(image)}${others.length === 0 ? '' : `: ${others.join('; ')}`}`,
-    );
-  }
-  return { choice: choose(state, { count: wanted.count, computers, from, to }), now, from };
-}
-
 export function newAssignment({ name, uid, defaultImage }: Candidate): Assignment {
   return { machine: name, uid, defaultImage, stage: 'booked', asked: 0, tries: 0 };
-}
-
-async function find(request: FindCandidatesRequest): Promise<FindCandidatesReply> {
-  try {
-    return await schedule('FIND_CANDIDATES', request);
-  } catch (error) {
-    // Any other error of a handler would fail the workflow task again and again.
-    if (error instanceof ActivityFailure)
-      throw refused(`the machines could not be listed: ${error.cause?.message ?? error.message}`);
-    throw error;
-  }
 }
 
 function refused(why: string): ApplicationFailure {

@@ -2,7 +2,11 @@ import { ActivityFailure, CancellationScope, isCancellation, sleep } from '@temp
 import { afterStep } from '../../model/reservation/after-step.js';
 import { choose } from '../../model/reservation/calendar.js';
 import { endReservation, lacking } from '../../model/reservation/decide.js';
-import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
+import type {
+  FindCandidatesReply,
+  OperateMachineReply,
+  OperateMachineRequest,
+} from '../../model/reservation/messages.js';
 import {
   isActive,
   openReservations,
@@ -20,6 +24,7 @@ import { eventOf, withNotification } from '../../model/reservation/notification.
 import { startDeliveries } from '../delivery.js';
 import { noteChange } from '../entity.js';
 import { schedule } from '../schedule.js';
+import { takeMachines, type Lacking } from './candidates.js';
 import { setState, type ReservationsMemory } from './memory.js';
 import { newAssignment } from './reserve.js';
 
@@ -157,24 +162,33 @@ function namesHad({ tried, assignments }: Reservation): readonly string[] {
 }
 
 /** Takes other machines in the place of those that were given up; where there are too few, none is kept. */
-async function findOthers(memory: ReservationsMemory, id: string, all?: true): Promise<void> {
+async function findOthers(memory: ReservationsMemory, id: string): Promise<void> {
   const before = memory.state.reservations[id];
   if (before === undefined) return;
   const { wanted, image } = before;
-  const than = namesHad(before);
-  const found = await schedule('FIND_CANDIDATES', {
-    wanted,
-    image,
-    others: { count: lacking(before), than },
-    ...(all === undefined ? {} : { all }),
-  }).catch((error: unknown) => {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    return error.cause?.message ?? error.message;
-  });
-  if (typeof found === 'string') return waitForMachines(memory, id, found);
-  const { computers, others } = found;
+  const request = { wanted, image, than: namesHad(before) };
+  const end = await takeMachines(request, (found) => takeOthers(memory, id, found)).catch(
+    (error: unknown) => {
+      if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+      return { silent: error.cause?.message ?? error.message };
+    },
+  );
+  if ('silent' in end) return waitForMachines(memory, id, end.silent);
   const reservation = memory.state.reservations[id];
-  if (reservation === undefined || reservation.over !== undefined) return;
+  if (!('lacking' in end) || reservation === undefined || reservation.over !== undefined) return;
+  setState(
+    memory,
+    endReservation(memory.state, reservation, { at: Date.now(), how: 'failed', why: end.lacking }),
+  );
+}
+
+function takeOthers(
+  memory: ReservationsMemory,
+  id: string,
+  { computers, others }: FindCandidatesReply,
+): object | Lacking {
+  const reservation = memory.state.reservations[id];
+  if (reservation === undefined || reservation.over !== undefined) return {};
   const now = Date.now();
   const had = new Set(namesHad(reservation));
   const choice = choose(memory.state, {
@@ -185,24 +199,20 @@ async function findOthers(memory: ReservationsMemory, id: string, all?: true): P
   });
   const gaveUp = reservation.assignments
     .filter((assignment) => !isActive(assignment))
-    .flatMap(({ machine, givenUp }) => (givenUp === undefined ? [] : [`${machine}: ${givenUp}`]));
-  // A machine that did not answer may be the one that is free.
-  if ('lacking' in choice && found.incomplete === true) return findOthers(memory, id, true);
+    .flatMap(({ machine, givenUp }) => (givenUp === undefined ? [] : [`${machine}: ${givenUp}`]))
+    .join('; ');
   if ('lacking' in choice) {
-    const why = [
-      `a machine is unavailable, and there is no substitute: ${gaveUp.join('; ')}`,
-      ...others.slice(0, 3),
-    ].join('; ');
-    setState(memory, endReservation(memory.state, reservation, { at: now, how: 'failed', why }));
-    return;
+    const why = [`a machine is unavailable, and there is no substitute: ${gaveUp}`, ...others.slice(0, 3)];
+    return { lacking: why.join('; ') };
   }
-  const text = `${choice.chosen.map(({ name }) => name).join(', ')} replaced unavailable machines: ${gaveUp.join('; ')}`;
+  const text = `${choice.chosen.map(({ name }) => name).join(', ')} replaced unavailable machines: ${gaveUp}`;
   const moved = withNote(
     { ...reservation, assignments: [...reservation.assignments, ...choice.chosen.map(newAssignment)] },
     now,
     text,
   );
   setState(memory, withNotification(withReservation(memory.state, moved), 'moved', moved, text, now));
+  return {};
 }
 
 /**
