@@ -47,21 +47,26 @@ export interface PlanParts {
   readonly webhooks: Readonly<Record<string, Pick<Webhook, 'events'>>>;
 }
 
-/** The activity PLAN. A plan that does not fit into messages is refused before anything is done. */
+/** The activity PLAN. */
 export async function servePlan(parts: PlanParts, request: PackedPlanRequest): Promise<PlanReply> {
-  const webhooks = knownWebhooks(parts.webhooks);
-  try {
-    const plan = await planCluster(parts, { ...request, current: unpackCurrent(request.current) });
-    const packed = packPlan(plan);
-    const why = refuseLarge(packed, request.intent.kind === 'delete' ? mostSent : maxPlanBytes);
-    return why === undefined
-      ? { plan: packed, ...webhooks }
-      : { rejected: { type: 'Invalid', message: why }, ...webhooks };
-  } catch (error) {
-    const rejected = rejectionOf(error);
-    if (rejected === undefined) throw error;
-    return { rejected, ...webhooks };
-  }
+  const reply = await packedPlan(parts, request).then(
+    (plan) => ({ plan }),
+    (error: unknown) => {
+      const rejected = rejectionOf(error);
+      if (rejected === undefined) throw error;
+      return { rejected };
+    },
+  );
+  return { ...reply, ...knownWebhooks(parts.webhooks) };
+}
+
+/** @throws PlanError if the plan does not fit into messages, before anything is done. */
+async function packedPlan(parts: PlanParts, request: PackedPlanRequest): Promise<PackedPlan> {
+  const plan = await planCluster(parts, { ...request, current: unpackCurrent(request.current) });
+  const packed = packPlan(plan);
+  const why = refuseLarge(packed, request.intent.kind === 'delete' ? mostSent : maxPlanBytes);
+  if (why !== undefined) throw new PlanError(why);
+  return packed;
 }
 
 /** Undefined if planning failed for another reason, and may be repeated. */

@@ -86,7 +86,7 @@ const rules: Rules = {
         return `machine ${name} is ${state}${forUser(machine)}; only a free machine can be moved to another provider`;
       if (access !== undefined)
         return `the account of ${access.user} on machine ${name} was not revoked; run 'heddle machine restore ${name}' to try again, or load an image with --force`;
-      return whyUnerased(machine) ?? whyNotReturned(machine);
+      return whyUnerased(machine) ?? whyNotReleased(machine);
     },
   },
   remove: {
@@ -97,7 +97,7 @@ const rules: Rules = {
         return `machine ${name} is ${state}${forUser(machine)}; use --force to remove it anyway`;
       const unerased = whyUnerased(machine);
       if (unerased !== undefined) return `${unerased}; use --force to remove it anyway`;
-      const quarantined = whyNotReturned(machine);
+      const quarantined = whyNotReleased(machine);
       return quarantined === undefined ? undefined : `${quarantined}, or remove it with --force`;
     },
   },
@@ -185,7 +185,7 @@ function whyUnerased({ name, unerased, account }: MachineState): string | undefi
 }
 
 /** Its provider could choose a quarantined machine for another node once it is released. */
-function whyNotReturned({ name, quarantine }: MachineState): string | undefined {
+function whyNotReleased({ name, quarantine }: MachineState): string | undefined {
   return quarantine === undefined
     ? undefined
     : `machine ${name} is quarantined, and its provider could allocate it to other users: ${quarantine.comment}; ${endQuarantine(name)}`;

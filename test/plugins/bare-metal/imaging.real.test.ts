@@ -8,7 +8,7 @@ import { until } from '../../harness/until.js';
 import { labIsMissing, openImagingLab, type ImagingLab } from './support/imaging-lab.js';
 import { digestOf } from './support/small-system.js';
 
-/** HEDDLE_BOOTS asks for it, as npm run test:real does when all else has ended. */
+/** HEDDLE_BOOTS asks for it, as npm run test:real does after the other tests. */
 const missing = env['HEDDLE_BOOTS'] === undefined ? 'only when HEDDLE_BOOTS asks for them' : labIsMissing();
 /** An emulated processor boots in some seconds, and in minutes where others are busy. */
 const patienceMs = 600_000;

@@ -42,7 +42,7 @@ function ownVariables(): Readonly<Record<string, string>> {
   return { ...builder.commands.debian.variables, MIRROR: '.+' };
 }
 
-/** HEDDLE_BOOTS asks for it, as npm run test:real does when all else has ended. */
+/** HEDDLE_BOOTS asks for it, as npm run test:real does after the other tests. */
 const missing = env['HEDDLE_BOOTS'] === undefined ? 'only when HEDDLE_BOOTS asks for them' : labIsMissing();
 /** An emulated processor boots in some seconds, and in minutes where others are busy. */
 const patienceMs = 600_000;

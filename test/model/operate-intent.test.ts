@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { operateIntent } from '../../src/model/plan/intent/intent.js';
 
-const checkIntent = (intent: unknown): string | undefined => operateIntent(intent, 'intent');
+const check = (intent: unknown): string | undefined => operateIntent(intent, 'intent');
 
 describe('an intent of unknown origin', () => {
   it.each([
@@ -12,7 +12,7 @@ describe('an intent of unknown origin', () => {
     [{ kind: 'exec', command: 'uptime', sudo: true, timeoutMs: 1_000 }],
     [{ kind: 'rollback' }],
   ])('is taken: %j', (intent) => {
-    expect(checkIntent(intent)).toBeUndefined();
+    expect(check(intent)).toBeUndefined();
   });
 
   it.each([
@@ -36,6 +36,6 @@ describe('an intent of unknown origin', () => {
     [{ kind: 'exec', command: 'true', timeoutMs: -1 }, 'intent.timeoutMs: is -1'],
     [{ kind: 'exec', command: 'true', sudo: 'yes' }, 'intent.sudo: is text of 3 characters'],
   ])('is refused in words: %j', (intent, words) => {
-    expect(checkIntent(intent)).toContain(words);
+    expect(check(intent)).toContain(words);
   });
 });
