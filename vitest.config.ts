@@ -31,6 +31,8 @@ const shared = {
   pool: 'forks' as const,
   // One process runs file after file: loading the modules anew for each took a third of the time of `unit`.
   isolate: false,
+  // A failure shows all that a command printed.
+  chaiConfig: { truncateThreshold: 0 },
   setupFiles: ['test/harness/after-file.ts'],
   // Longer than the patience of `until`, which says what it waits for. Machines may be busy, real ones boot, and
   // leases of minutes expire.

@@ -85,6 +85,9 @@ function saySlowest(files) {
     say(`${seconds.toFixed(1).padStart(7)} s  ${relative(root, name)}`);
 }
 
+/** Of a failure in the summary, in characters: enough for what a command printed. */
+const longestMessage = 1_000;
+
 /** @param {Run} run @returns {Counts} */
 function countRun({ code, files }) {
   const results = files.flatMap(resultsOf);
@@ -92,7 +95,7 @@ function countRun({ code, files }) {
     for (const { status, fullName, failureMessages = [] } of resultsOf(file)) {
       if (status !== 'failed') continue;
       const [message = ''] = (failureMessages[0] ?? '').split('\n');
-      sayFailed(`${relative(root, file.name)}: ${fullName}: ${message}`);
+      sayFailed(`${relative(root, file.name)}: ${fullName}: ${message.slice(0, longestMessage)}`);
     }
   }
   const passed = results.filter(({ status }) => status === 'passed').length;
