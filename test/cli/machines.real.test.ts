@@ -232,8 +232,10 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     });
     for (const { id } of (await json('reservation', 'list'))['reservations'] as readonly {
       readonly id: string;
-    }[])
+    }[]) {
+      expect(await run('reservation', 'ready', id)).toMatchObject({ code: 0 });
       expect(await run('reservation', 'return', id)).toMatchObject({ code: 0 });
+    }
     await until(
       'the machines are free again',
       async () =>
