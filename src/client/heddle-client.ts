@@ -6,7 +6,8 @@ import type { ApplyReply, ApplyRequest, OperateRequest } from '../model/cluster/
 import type { ClusterStart } from '../model/cluster/messages.js';
 import { clusterWorkflowId, clusterWorkflowType } from '../model/names.js';
 import { isJsonObject, type JsonObject } from '../model/json.js';
-import type { Resumption, SweepReport } from '../model/sweep/sweep.js';
+import type { Resumption } from '../model/sweep/sweep.js';
+import type { SweepReport } from '../schema/output/system.js';
 import { quickNodes, workflowTaskMs } from '../model/resumption.js';
 import type { Labels } from '../model/cluster/labels.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';

@@ -22,7 +22,8 @@ export type { Catalogue, PrunedVersion, ResourceRecord, ResourceVersion } from '
 export type { PlanPreview } from './preview.js';
 export { HeddleError, type HeddleErrorCode } from './errors.js';
 export type { LeaksView } from './leaks.js';
-export type { Leak, Resumption, SweepReport } from '../model/sweep/sweep.js';
+export type { Resumption } from '../model/sweep/sweep.js';
+export type { Leak, SweepReport } from '../schema/output/system.js';
 export type { ClusterListing } from './list.js';
 export { findOperation, type WaitOptions, type WaitResult } from './wait.js';
 export { parseSpec } from '../schema/cluster/read.js';

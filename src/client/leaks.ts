@@ -10,7 +10,8 @@ import {
 import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import { sealOfSchedule } from '../model/messages/seal.js';
 import { workflowQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
-import type { Resumption, SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
+import type { Resumption, SweepInput } from '../model/sweep/sweep.js';
+import type { SweepPolicy, SweepReport } from '../schema/output/system.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 

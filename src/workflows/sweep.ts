@@ -16,12 +16,11 @@ import { decideSweep, leakId, withoutRepeats } from '../model/sweep/decide.js';
 import type {
   AccountReport,
   Deletion,
-  Leak,
   SweepInput,
-  SweepReport,
   SweepAccounts,
   SweptAccount,
 } from '../model/sweep/sweep.js';
+import type { Leak, SweepReport } from '../schema/output/system.js';
 import { detailsOfSweep } from '../model/sweep/sweep-text.js';
 import { schedule, scheduleMachineTask, scheduleTask } from './schedule.js';
 import { machineTask } from './task-request.js';

@@ -10,7 +10,8 @@ import {
   withoutRepeats,
   type Evidence,
 } from '../../src/model/sweep/decide.js';
-import type { AccountReport, Leak, LeakKind, Suspect, SweepPolicy } from '../../src/model/sweep/sweep.js';
+import type { AccountReport, LeakKind, Suspect } from '../../src/model/sweep/sweep.js';
+import type { Leak, SweepPolicy } from '../../src/schema/output/system.js';
 import { fc } from '../harness/property.js';
 
 const hour = 3_600_000;

@@ -1,6 +1,6 @@
 import { deleteLeaks, type LeaksView, readLeaks, sweepNow } from '../../client/leaks.js';
 import { statusOfLeak } from '../../model/sweep/sweep-text.js';
-import type { SweepReport } from '../../model/sweep/sweep.js';
+import type { SweepReport } from '../../schema/output/system.js';
 import { cleanLine } from '../clean-text.js';
 import { printNext } from '../cluster/status-text.js';
 import type { ServerOptions } from '../configuration.js';

@@ -1,7 +1,6 @@
 import { readMachineKey } from '../names.js';
 import type {
   AccountReport,
-  Leak,
   LeakKind,
   MissingPass,
   Stop,
@@ -10,6 +9,7 @@ import type {
   SweptAccount,
   UnknownCluster,
 } from './sweep.js';
+import type { Leak } from '../../schema/output/system.js';
 
 /** Decisions of the sweep. Pure. */
 

@@ -1,5 +1,5 @@
 import { leakId, neededPasses } from './decide.js';
-import type { Leak, SweepReport } from './sweep.js';
+import type { Leak, SweepReport } from '../../schema/output/system.js';
 
 /** Why a leak stays, or when it goes. */
 export function statusOfLeak(leak: Leak, { policy, refused, deleted, at }: SweepReport): string {

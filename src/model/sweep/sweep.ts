@@ -1,15 +1,7 @@
+import type { Leak, SweepPolicy, SweepReport } from '../../schema/output/system.js';
 import type { NamedMachine } from '../node/ownership.js';
 
 /** The sweep for orphaned machines: input and report. */
-
-export interface SweepPolicy {
-  /** How long a machine must have been seen unowned before it may be deleted, in ms. */
-  readonly minimumAgeMs: number;
-  /** Most machines deleted in one pass. */
-  readonly cap: number;
-  /** Unless true, nothing is deleted: a dry run. */
-  readonly delete: boolean;
-}
 
 export interface SweepSettings {
   /** Time between two passes, in ms. */
@@ -65,25 +57,10 @@ export interface SweptAccount {
  * other. `unreadable`: it has Heddle's tag, but its key cannot be read. `captured`: an image that a user captured from a
  * machine whose workflow was terminated.
  */
-export type LeakKind = 'orphan' | 'lost' | 'unknown' | 'abandoned' | 'duplicate' | 'unreadable' | 'captured';
+export type LeakKind = Leak['kind'];
 
 /** A machine of this installation that no cluster has, as observed by one sweep. */
-export interface Suspect {
-  readonly kind: LeakKind;
-  /**
-   * An image that was uploaded or captured; `providerid` is the provider's ID of it. Absent for machines.
-   */
-  readonly what?: 'image';
-  readonly providerid: string;
-  readonly key: string;
-  /** The cluster in the machine's tags, if any. */
-  readonly cluster?: string;
-  /** The workflow that disowned it, if any. */
-  readonly askedOf?: string;
-  readonly state: string;
-  /** RFC 3339, if the provider reports it. */
-  readonly createdAt?: string;
-}
+export type Suspect = Omit<Leak, 'account' | 'firstSeen' | 'passes'>;
 
 /** Result of listing one account. */
 export interface AccountReport {
@@ -104,13 +81,7 @@ export interface AccountReport {
 }
 
 /** A cluster, or a previous run of one, that this database does not contain. */
-export interface UnknownCluster {
-  /** From the keys of its machines. */
-  readonly uid: string;
-  /** From the tags of its machines. */
-  readonly cluster?: string;
-  readonly machines: number;
-}
+export type UnknownCluster = NonNullable<SweepReport['unknown']>[number];
 
 /** A pool or image that was moved here: its earlier machines and images have the tag of another installation. */
 export interface Origin {
@@ -157,47 +128,7 @@ export interface DisownReply {
   readonly free: readonly NamedMachine[];
 }
 
-/** A suspect that passes have seen. */
-export interface Leak extends Suspect {
-  readonly account: string;
-  /** RFC 3339, by the sweep's own clock. */
-  readonly firstSeen: string;
-  /** Number of consecutive sweeps that found it. */
-  readonly passes: number;
-}
-
 /** Deletion is off until a person resumes it. */
-export interface Stop {
-  /** RFC 3339. */
-  readonly at: string;
-  readonly why: string;
-}
+export type Stop = NonNullable<SweepReport['stopped']>;
 
-export interface Deletion {
-  readonly account: string;
-  readonly providerid: string;
-  readonly key: string;
-  /** Absent when it is gone. */
-  readonly failed?: string;
-}
-
-/** What one pass came to. */
-export interface SweepReport {
-  readonly reportVersion: 1;
-  /** RFC 3339. */
-  readonly at: string;
-  readonly policy: SweepPolicy;
-  readonly accounts: readonly {
-    readonly name: string;
-    readonly machines: number;
-    readonly leaks: number;
-    readonly unable?: string;
-  }[];
-  readonly leaks: readonly Leak[];
-  readonly deleted: readonly Deletion[];
-  readonly refused: readonly string[];
-  /** Owners that did not answer; what may be theirs stays. */
-  readonly silent?: readonly string[];
-  readonly unknown?: readonly UnknownCluster[];
-  readonly stopped?: Stop;
-}
+export type Deletion = SweepReport['deleted'][number];

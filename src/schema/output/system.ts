@@ -1,70 +1,71 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../model/json.js';
-import type { Leak, SweepPolicy, SweepReport } from '../../model/sweep/sweep.js';
-import { count, exactly, moment, opaque, texts } from './exact.js';
+import { count, moment, opaque, texts, type View } from './exact.js';
 
-const policySchema = exactly<SweepPolicy>()(
-  z.object({
-    minimumAgeMs: z.number(),
-    cap: count.describe('Maximum number of machines deleted in one sweep.'),
-    delete: z.boolean().describe('Whether sweeps delete machines without a request.'),
-  }),
-);
+const policySchema = z.object({
+  minimumAgeMs: z.number(),
+  cap: count.describe('Maximum number of machines deleted in one sweep.'),
+  delete: z.boolean().describe('Whether sweeps delete machines without a request.'),
+});
 
-const leakSchema = exactly<Leak>()(
-  z
-    .object({
-      kind: z.enum(['orphan', 'lost', 'unknown', 'abandoned', 'duplicate', 'unreadable', 'captured']),
-      what: z.literal('image').optional().describe('Absent for machines.'),
-      providerid: z.string(),
-      key: z.string(),
-      cluster: z.string().optional(),
-      askedOf: z.string().optional().describe('The workflow that disowned it.'),
-      state: z.string(),
-      createdAt: moment.optional(),
-      account: z.string(),
-      firstSeen: moment,
-      passes: count.describe('Number of consecutive sweeps that found it.'),
-    })
-    .meta({ id: 'leak' }),
-);
+export type SweepPolicy = View<typeof policySchema>;
 
-const reportSchema = exactly<SweepReport>()(
-  z
-    .object({
-      reportVersion: z.literal(1),
-      at: moment,
-      policy: policySchema,
-      accounts: z.array(
-        z.object({
-          name: z.string(),
-          machines: count,
-          leaks: count,
-          unable: z.string().optional().describe('Why it could not be listed.'),
-        }),
-      ),
-      leaks: z.array(leakSchema),
-      deleted: z.array(
-        z.object({
-          account: z.string(),
-          providerid: z.string(),
-          key: z.string(),
-          failed: z.string().optional(),
-        }),
-      ),
-      refused: texts.describe('Why nothing was deleted.'),
-      silent: texts.optional().describe('Clusters that did not answer; their machines are kept.'),
-      unknown: z
-        .array(z.object({ uid: z.string(), cluster: z.string().optional(), machines: count }))
-        .optional()
-        .describe('Clusters that the keys of machines name and that the database does not contain.'),
-      stopped: z
-        .object({ at: moment, why: z.string() })
-        .optional()
-        .describe('Why nothing is deleted until `heddle leaks --resume`.'),
-    })
-    .meta({ id: 'sweep' }),
-);
+const leakSchema = z
+  .object({
+    kind: z.enum(['orphan', 'lost', 'unknown', 'abandoned', 'duplicate', 'unreadable', 'captured']),
+    what: z.literal('image').optional().describe('Absent for machines.'),
+    providerid: z.string(),
+    key: z.string(),
+    cluster: z.string().optional(),
+    askedOf: z.string().optional().describe('The workflow that disowned it.'),
+    state: z.string(),
+    createdAt: moment.optional(),
+    account: z.string(),
+    firstSeen: moment,
+    passes: count.describe('Number of consecutive sweeps that found it.'),
+  })
+  .meta({ id: 'leak' });
+
+/** A suspect that sweeps have found. */
+export type Leak = View<typeof leakSchema>;
+
+const reportSchema = z
+  .object({
+    reportVersion: z.literal(1),
+    at: moment,
+    policy: policySchema,
+    accounts: z.array(
+      z.object({
+        name: z.string(),
+        machines: count,
+        leaks: count,
+        unable: z.string().optional().describe('Why it could not be listed.'),
+      }),
+    ),
+    leaks: z.array(leakSchema),
+    deleted: z.array(
+      z.object({
+        account: z.string(),
+        providerid: z.string(),
+        key: z.string(),
+        failed: z.string().optional(),
+      }),
+    ),
+    refused: texts.describe('Why nothing was deleted.'),
+    silent: texts.optional().describe('Clusters that did not answer; their machines are kept.'),
+    unknown: z
+      .array(z.object({ uid: z.string(), cluster: z.string().optional(), machines: count }))
+      .optional()
+      .describe('Clusters that the keys of machines name and that the database does not contain.'),
+    stopped: z
+      .object({ at: moment, why: z.string() })
+      .optional()
+      .describe('Why nothing is deleted until `heddle leaks --resume`.'),
+  })
+  .meta({ id: 'sweep' });
+
+/** The result of a sweep. */
+export type SweepReport = View<typeof reportSchema>;
 
 const process = z.object({ pid: count, started: z.string() });
 const fields = opaque<JsonObject>('Without secrets.');
