@@ -7,7 +7,8 @@ import { packCurrent, unpackCurrent, unpackPlan, type PackedPlan } from '../mode
 import { emptyCluster, type CurrentCluster } from '../model/plan/facts/current.js';
 import type { Plan, ServedPlan } from '../model/plan/plan.js';
 import { lostOutputs } from '../model/cluster/lost-outputs.js';
-import { specChanges, type SpecChange } from '../model/cluster/spec-changes.js';
+import { specChanges } from '../model/cluster/spec-changes.js';
+import type { SpecChange } from '../schema/output/plan.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import { clusterMessages } from '../workflows/messages.js';
 import { call } from './call.js';

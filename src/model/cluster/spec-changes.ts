@@ -1,16 +1,10 @@
+import type { SpecChange } from '../../schema/output/plan.js';
 import { withoutUserInfo } from '../endpoint.js';
 import { isJsonObject, type Json, type JsonObject } from '../json.js';
 import { stableJson } from '../node/payload.js';
 import { stripSecrets } from '../node/strip-secrets.js';
-import { diffLines, type DiffLine } from './line-diff.js';
+import { diffLines } from './line-diff.js';
 import type { ClusterSpec } from './spec.js';
-
-/** A changed place of a cluster file, in its normalised form. */
-export interface SpecChange {
-  /** `services.web.actions.install.fields.script`. */
-  readonly path: string;
-  readonly lines: readonly DiffLine[];
-}
 
 const masked = '(secret)';
 

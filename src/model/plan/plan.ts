@@ -46,7 +46,8 @@ export interface ServedPlan extends Plan {
   readonly imports?: TaskVariables;
 }
 
-export type Purpose = 'create' | 'update' | 'replace' | 'remove' | 'exec';
+export const purposes = ['create', 'update', 'replace', 'remove', 'exec'] as const;
+export type Purpose = (typeof purposes)[number];
 
 export interface Kind {
   readonly group: string;

@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import { actions } from '../../model/action.js';
-import type { SpecChange } from '../../model/cluster/spec-changes.js';
 import type { DeepReadonly } from '../../model/json.js';
-import type { Purpose } from '../../model/plan/plan.js';
-import { count, exactly, opaque, texts } from './exact.js';
+import { purposes } from '../../model/plan/plan.js';
+import { count, opaque, texts, type View } from './exact.js';
 import { driftSchema } from './status.js';
-
-const purposeSchema = exactly<Purpose>()(z.enum(['create', 'update', 'replace', 'remove', 'exec']));
 
 const taskSchema = z.object({
   id: z.string(),
-  purpose: purposeSchema,
+  purpose: z.enum(purposes),
   nodes: texts,
   action: z.enum(actions),
   service: z.string().optional(),
@@ -28,12 +25,14 @@ const layoutSchema = z.object({
   image: z.string().optional(),
 });
 
-const specChangeSchema = exactly<SpecChange>()(
-  z.object({
-    path: z.string(),
-    lines: z.array(z.object({ sign: z.enum(['+', '-', ' ']), text: z.string() })),
-  }),
-);
+const specChangeSchema = z.object({
+  /** Such as `services.web.actions.install.fields.script`. */
+  path: z.string(),
+  lines: z.array(z.object({ sign: z.enum(['+', '-', ' ']), text: z.string() })),
+});
+
+/** A changed place of a cluster file, in its normalised form. */
+export type SpecChange = View<typeof specChangeSchema>;
 
 export const planSchema = z.object({
   cluster: z.string(),
