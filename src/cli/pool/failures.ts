@@ -1,4 +1,4 @@
-import type { PoolFailure } from '../../model/pool/failures.js';
+import type { PoolFailure } from '../../schema/output/pool.js';
 import type { ServerOptions } from '../configuration.js';
 import { formatDuration } from '../format.js';
 import { noteSilent, verb } from '../verb.js';

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { PoolNodeView, PoolView, RequestView, TenantWaiting } from '../../schema/output/pool.js';
+import type {
+  PoolFailure,
+  PoolNodeView,
+  PoolView,
+  RequestView,
+  TenantWaiting,
+} from '../../schema/output/pool.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -9,7 +15,6 @@ import { restoredPool, type PoolRecords } from '../../model/pool/export.js';
 import { poolMessages } from '../../workflows/messages.js';
 import type { ConfigureReply, DeleteNodesRequest } from '../../model/pool/contract.js';
 import type { PoolStart } from '../../model/pool/messages.js';
-import type { PoolFailure } from '../../model/pool/failures.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage } from '../../model/pool/view.js';

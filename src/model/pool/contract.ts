@@ -18,11 +18,10 @@ import {
   yes,
   type Shape,
 } from '../shape.js';
-import type { PoolView, RequestView, TenantWaiting } from '../../schema/output/pool.js';
+import type { PoolFailure, PoolView, RequestView, TenantWaiting } from '../../schema/output/pool.js';
 import type { AllocatedPage } from './allocated.js';
 import type { CarriedPool } from './carry.js';
 import { maxNodesOfRequest } from './check-demand.js';
-import type { PoolFailure } from './failures.js';
 import type { NodeDemand } from './request.js';
 import type { PoolSpec } from './spec.js';
 import type { PoolNodesPage, RequestsPage } from './view.js';

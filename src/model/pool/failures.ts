@@ -1,26 +1,5 @@
+import type { PoolFailure } from '../../schema/output/pool.js';
 import type { PoolNode } from './node.js';
-
-/**
- * - `launch`: no machine was created, or it never answered.
- * - `clean-up`: the script after a use failed.
- * - `check`: a node that was ready did not answer, or its machine was gone.
- */
-export const failureStages = ['launch', 'clean-up', 'check'] as const;
-
-/** A failure of a node, as often as it happened with the same reason. Times are ms since the epoch. */
-export interface PoolFailure {
-  readonly stage: (typeof failureStages)[number];
-  readonly label: string;
-  readonly providerPool: string;
-  /** Of a launch: what failed, such as Quota. */
-  readonly kind?: string;
-  readonly why: string;
-  /** The last one that it happened to. */
-  readonly node: string;
-  readonly times: number;
-  readonly firstAt: number;
-  readonly at: number;
-}
 
 /** What a pool keeps of them, the newest first. */
 interface Remembering {

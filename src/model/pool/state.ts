@@ -3,7 +3,7 @@ import { firstWithin } from '../carried.js';
 import type { ImageUpdate } from '../image/notification.js';
 import type { Moved } from '../move.js';
 import type { Amounts } from './amounts.js';
-import type { PoolFailure } from './failures.js';
+import type { PoolFailure } from '../../schema/output/pool.js';
 import type { PoolNode } from './node.js';
 import type { EndedRequest, NodeRequest } from './request.js';
 import type { Placements, PoolSpec, ProviderTraits } from './spec.js';

@@ -1,16 +1,12 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../model/json.js';
-import type { Amounts } from '../../model/pool/amounts.js';
-import { failureStages, type PoolFailure } from '../../model/pool/failures.js';
 import { poolNodeStates } from '../../model/pool/node.js';
 import { requestStates } from '../../model/pool/request.js';
-import { count, exactly, millisecond, moment, opaque, texts, type View } from './exact.js';
+import { count, millisecond, moment, opaque, texts, type View } from './exact.js';
 
-const amounts = exactly<Amounts>()(
-  z
-    .record(z.string(), z.number())
-    .describe('Quantities by name: nodes, cores, memory in MiB, or others that a provider counts.'),
-);
+const amounts = z
+  .record(z.string(), z.number())
+  .describe('Quantities by name: nodes, cores, memory in MiB, or others that a provider counts.');
 const nodeState = z.enum(poolNodeStates);
 const anything = (description: string): z.ZodType<JsonObject> => opaque<JsonObject>(description);
 
@@ -161,19 +157,25 @@ const waitingSchema = z.object({
 /** What one tenant waits for. */
 export type TenantWaiting = View<typeof waitingSchema>;
 
-const failureSchema = exactly<PoolFailure>()(
-  z.object({
-    stage: z.enum(failureStages),
-    label: z.string(),
-    providerPool: z.string(),
-    kind: z.string().optional().describe('Error kind of a failed launch, such as Quota.'),
-    why: z.string(),
-    node: z.string().describe('The last node with this failure.'),
-    times: count.describe('Number of failures with the same reason.'),
-    firstAt: millisecond,
-    at: millisecond,
-  }),
-);
+const failureSchema = z.object({
+  /**
+   * - `launch`: no machine was created, or it never answered.
+   * - `clean-up`: the script after a use failed.
+   * - `check`: a node that was ready did not answer, or its machine was gone.
+   */
+  stage: z.enum(['launch', 'clean-up', 'check']),
+  label: z.string(),
+  providerPool: z.string(),
+  kind: z.string().optional().describe('Error kind of a failed launch, such as Quota.'),
+  why: z.string(),
+  node: z.string().describe('The last node with this failure.'),
+  times: count.describe('Number of failures with the same reason.'),
+  firstAt: millisecond,
+  at: millisecond,
+});
+
+/** A failure of nodes, counted by reason. */
+export type PoolFailure = View<typeof failureSchema>;
 
 const pool = { pool: z.string() };
 const silent = texts.describe('Pools that do not answer.');
