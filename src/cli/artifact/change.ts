@@ -1,4 +1,5 @@
-import type { PrunedVersion, ResourceRecord } from '../../model/artifact/state.js';
+import type { PrunedVersion } from '../../model/artifact/state.js';
+import type { ResourceRecord } from '../../schema/output/resource.js';
 import type { ResourceClient } from '../../client/artifact/artifact-client.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../terminal.js';

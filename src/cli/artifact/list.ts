@@ -1,12 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import {
-  type Catalogue,
-  pinReference,
-  type ResourceRecord,
-  type ResourceVersion,
-} from '../../model/artifact/state.js';
+import { type Catalogue, pinReference } from '../../model/artifact/state.js';
+import type { ResourceRecord, ResourceVersion } from '../../schema/output/resource.js';
 import { readArchive } from '../../store/archive/read-archive.js';
 import { unpackInto } from '../../store/archive/unpack.js';
 import type { ServerOptions } from '../configuration.js';

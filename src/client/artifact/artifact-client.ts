@@ -16,9 +16,8 @@ import {
   prunable,
   type Catalogue,
   type PrunedVersion,
-  type ResourceRecord,
-  type ResourceVersion,
 } from '../../model/artifact/state.js';
+import type { ResourceRecord, ResourceVersion } from '../../schema/output/resource.js';
 import { readResourceReference, type ResourceFormat } from '../../model/artifact/reference.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { call } from '../call.js';

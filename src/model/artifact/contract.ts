@@ -16,14 +16,8 @@ import {
   type ValueOf,
 } from '../shape.js';
 import { resourceFormats } from './reference.js';
-import type {
-  Catalogue,
-  PrunedVersion,
-  Pruning,
-  PutRequest,
-  ResourceRecord,
-  ResourceVersion,
-} from './state.js';
+import type { Catalogue, PrunedVersion, Pruning, PutRequest } from './state.js';
+import type { ResourceRecord, ResourceVersion } from '../../schema/output/resource.js';
 
 /** A stored content of a resource. */
 const content = { digest: text(100), format: oneOf(...resourceFormats), bytes: count(), parts: count() };

@@ -1,3 +1,4 @@
+import type { ResourceRecord, ResourceVersion } from '../../schema/output/resource.js';
 import { bounds } from '../bounds.js';
 import { refuseGrowth } from '../carried.js';
 import {
@@ -6,40 +7,14 @@ import {
   resourceNamePattern,
   resourceNameRule,
   type PinnedResource,
-  type ResourceFormat,
   type ResourceReference,
 } from './reference.js';
 
 /** All resources of a namespace: which versions there are, and which one each name means. */
 export type Catalogue = Readonly<Record<string, ResourceRecord>>;
 
-export interface ResourceRecord {
-  /** Oldest first. */
-  readonly versions: readonly ResourceVersion[];
-  /** The version that the name means; absent: none, and no cluster can begin to use it. */
-  readonly set?: number;
-  /** Versions that were set before, the latest last. */
-  readonly before: readonly number[];
-  /** The number of the next version; numbers are never used again. */
-  readonly next: number;
-}
-
-export interface ResourceVersion extends ResourceContent {
-  readonly version: number;
-  /** RFC 3339. */
-  readonly at: string;
-  readonly by: string;
-}
-
 /** What is stored of one version. */
-export interface ResourceContent {
-  readonly digest: string;
-  readonly format: ResourceFormat;
-  /** Size of the content, in bytes. */
-  readonly bytes: number;
-  /** Number of parts in which it is stored. */
-  readonly parts: number;
-}
+export type ResourceContent = Pick<ResourceVersion, 'digest' | 'format' | 'bytes' | 'parts'>;
 
 /** Largest content of a resource, in bytes; an archive counts unpacked. */
 export const maxResourceBytes = 16 * 1024 * 1024;

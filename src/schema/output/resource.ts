@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { resourceFormats } from '../../model/artifact/reference.js';
-import type { ResourceRecord, ResourceVersion } from '../../model/artifact/state.js';
-import { count, exactly, moment } from './exact.js';
+import { count, moment, type View } from './exact.js';
 
-const versionMembers = {
+const versionSchema = z.object({
   version: count,
   at: moment,
   by: z.string(),
@@ -11,23 +10,27 @@ const versionMembers = {
   format: z.enum(resourceFormats),
   bytes: count,
   parts: count.describe('Number of parts in which it is stored.'),
-};
-const versionSchema = exactly<ResourceVersion>()(z.object(versionMembers));
+});
 
-const recordMembers = {
+export type ResourceVersion = View<typeof versionSchema>;
+
+const recordSchema = z.object({
   versions: z.array(versionSchema).describe('Oldest first.'),
   set: count.optional().describe('The version that the name refers to.'),
   before: z.array(count).describe('Versions that were set before, the latest last.'),
+  /** Numbers are never used again. */
   next: count.describe('The number of the next version.'),
-};
-exactly<ResourceRecord>()(z.object(recordMembers));
+});
+
+/** A resource. Without `set`, no cluster can begin to use it. */
+export type ResourceRecord = View<typeof recordSchema>;
 
 const name = { name: z.string() };
 const set = count.nullable().describe('The version that is set.');
-const prunedSchema = z.object({ ...name, ...versionMembers });
+const prunedSchema = z.object({ ...name, ...versionSchema.shape });
 
 export const resourceDocuments = {
-  resource: [z.object({ ...name, ...recordMembers })],
+  resource: [z.object({ ...name, ...recordSchema.shape })],
   'resource-get': [
     z.object({
       path: z.string(),
@@ -41,7 +44,7 @@ export const resourceDocuments = {
     z.object({ removed: z.array(prunedSchema) }),
     z.object({ wouldRemove: z.array(prunedSchema) }).describe('With --dry-run.'),
   ],
-  'resource-put': [z.object({ ...name, ...versionMembers, set })],
+  'resource-put': [z.object({ ...name, ...versionSchema.shape, set })],
   'resource-set': [z.object({ ...name, set, before: z.array(count) })],
-  resources: [z.object({ resources: z.array(z.object({ ...name, ...recordMembers })) })],
+  resources: [z.object({ resources: z.array(z.object({ ...name, ...recordSchema.shape })) })],
 };

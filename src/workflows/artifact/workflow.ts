@@ -16,9 +16,8 @@ import {
   setVersion,
   type Catalogue,
   type ResourceContent,
-  type ResourceRecord,
-  type ResourceVersion,
 } from '../../model/artifact/state.js';
+import type { ResourceRecord, ResourceVersion } from '../../schema/output/resource.js';
 import { newMemory, runEntity, handlersOf } from '../entity.js';
 import { condition } from '../inbox.js';
 
