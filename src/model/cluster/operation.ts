@@ -1,6 +1,8 @@
-import type { FailureRecord } from '../node/failure.js';
+import type { Operation } from '../../schema/output/operation.js';
 import { operationKey } from '../names.js';
-import { nodesBroughtUp, type Intent, type OperationKind } from '../plan/intent/intent.js';
+import { nodesBroughtUp } from '../plan/intent/intent.js';
+
+export type { Operation };
 
 /**
  * `held`: after a failure all independent work is done, and a person decides.
@@ -9,61 +11,7 @@ import { nodesBroughtUp, type Intent, type OperationKind } from '../plan/intent/
  * `superseded`: another operation replaced it while it was held, or delete preempted it.
  * `rejected`: it could not be planned; nothing was done.
  */
-const operationStates = [
-  'queued',
-  'running',
-  'held',
-  'done',
-  'failed',
-  'cancelled',
-  'rejected',
-  'superseded',
-] as const;
-/** Why Heddle starts an operation itself. */
-export const operationCauses = ['failure', 'output', 'release', 'repair'] as const;
-
-export type OperationState = (typeof operationStates)[number];
-
-export interface Operation {
-  /** Counts from 1 in each cluster. */
-  readonly id: string;
-  /** Part of the ids of its tasks. A request that is delivered again after a reset keeps it. */
-  readonly uid: string;
-  readonly kind: OperationKind;
-  readonly intent: Intent;
-  /** The intent in words, for people; at most 200 characters. */
-  readonly what: string;
-  readonly state: OperationState;
-  /** Who asked, as the client named itself. */
-  readonly by: string;
-  /** RFC 3339. */
-  readonly requestedAt: string;
-  readonly startedAt?: string;
-  readonly endedAt?: string;
-  /** Why it is held, failed, cancelled, rejected or superseded. */
-  readonly reason?: string;
-  /** Present while it is paused: no task starts, running tasks continue to their end. */
-  readonly paused?: { readonly by: string; readonly at: string };
-  /** Numbers of planned and completed tasks; both increase when the operation is planned again. */
-  readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
-  /** The first permanent failures. */
-  readonly failures?: readonly OperationFailure[];
-  /** Nodes that it went on without, as `onFailure`, `minimum` and `rolling.maxFailures` allow; the first of them by id. */
-  readonly missing?: MissingNodes;
-  /** Number of times that it replaced lost machines, as the spec's `repair` allows, and continued. */
-  readonly repairs?: number;
-  /** Machines that were abandoned without deletion, on request: `<nodeId> <provider> <providerid>`. */
-  readonly abandoned?: readonly string[];
-  /** Of an apply that `nodes` or `services` limited: tasks that the rest of its spec needs. */
-  readonly left?: number;
-  /**
-   * Why Heddle started it; absent if a user requested it. `failure`: the one before failed, with `onFailure: rollback`;
-   * `output`: an output of another cluster changed; `release`: a node was released; `repair`: a periodic check found a fault.
-   */
-  readonly cause?: (typeof operationCauses)[number];
-  /** True when there was nothing to do. */
-  readonly unchanged?: true;
-}
+export type OperationState = Operation['state'];
 
 /** What the cancellation of an operation deletes: machines that it created and that were never confirmed. */
 export interface Discard {
@@ -81,23 +29,10 @@ export function keyOfOperation({ operation }: { readonly operation?: Operation }
   return operation === undefined ? '0' : operationKey(operation);
 }
 
-export interface MissingNodes {
-  readonly count: number;
-  /** The first of them. */
-  readonly nodes: readonly string[];
-  /** How many by group, and by the service that failed. */
-  readonly groups: Readonly<Record<string, number>>;
-  readonly services: Readonly<Record<string, number>>;
-}
+/** Nodes that it continued without, as `onFailure`, `minimum` and `rolling.maxFailures` allow. */
+export type MissingNodes = NonNullable<Operation['missing']>;
 
-export interface OperationFailure extends Pick<
-  FailureRecord,
-  'action' | 'service' | 'kind' | 'message' | 'lost' | 'at'
-> {
-  readonly nodeId: string;
-  /** The operation continued without the node. */
-  readonly tolerated?: true;
-}
+export type OperationFailure = NonNullable<Operation['failures']>[number];
 
 /** Adds a failure to the first ones; those that hold the operation take the place of tolerated ones. */
 export function addFailure(

@@ -1,6 +1,7 @@
-import type { AnyAction } from '../action.js';
 import type { JsonObject } from '../json.js';
 import type { Drift } from './drift.js';
+
+export type { FailureRecord } from '../../schema/output/operation.js';
 
 /** A machine that does not run any more, as its provider shows it. */
 export interface Loss {
@@ -20,26 +21,6 @@ export const notSent = 'NotSent';
 
 /** The kind of a failure that is the image's, or its library's: nothing was done, and any other machine would fail, too. */
 export const imageUnusable = 'ImageUnusable';
-
-/** A failed task as state, status and logs show it. */
-export interface FailureRecord {
-  readonly taskId: string;
-  readonly action: AnyAction;
-  readonly service?: string;
-  /** One of the plugin error kinds, `Timeout`, `Internal`, `PluginChanged` or `MachineLost`. */
-  readonly kind: string;
-  readonly message: string;
-  readonly exitCode?: number;
-  /** For MachineLost. */
-  readonly lost?: Loss;
-  /** Last lines of the output, at most 2 KiB each. */
-  readonly stdout?: string;
-  readonly stderr?: string;
-  /** Name of the task's log in the store. */
-  readonly log?: string;
-  /** RFC 3339. */
-  readonly at: string;
-}
 
 /** Details of a failed activity: the first detail of its ApplicationFailure. */
 export interface FailureDetails {

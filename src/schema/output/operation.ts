@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { actions } from '../../model/action.js';
-import { operationCauses, type Operation } from '../../model/cluster/operation.js';
 import { operationKinds } from '../../model/plan/intent/intent.js';
 import type { DeepReadonly } from '../../model/json.js';
 import { machineActions } from '../../model/machine/actions.js';
-import type { FailureRecord } from '../../model/node/failure.js';
 import type { Intent } from '../../model/plan/intent/intent.js';
-import { count, exactly, moment, opaque, texts } from './exact.js';
+import { count, moment, opaque, texts, type View } from './exact.js';
 
 const failureMembers = {
   action: z.enum([...actions, ...machineActions]),
@@ -24,12 +22,16 @@ const taskMembers = {
   ...failureMembers,
   taskId: z.string(),
   exitCode: count.optional(),
+  /** At most 2 KiB, as stderr. */
   stdout: z.string().optional().describe('The last part.'),
   stderr: z.string().optional().describe('The last part.'),
   log: z.string().optional().describe('Name of the log of the task.'),
 };
 
-export const failureSchema = exactly<FailureRecord>()(z.object(taskMembers).meta({ id: 'failure' }));
+export const failureSchema = z.object(taskMembers).meta({ id: 'failure' });
+
+/** A failed task as state, status and logs show it. */
+export type FailureRecord = View<typeof failureSchema>;
 
 const operationFailureSchema = z.object({
   nodeId: z.string(),
@@ -37,52 +39,56 @@ const operationFailureSchema = z.object({
   tolerated: z.literal(true).optional().describe('The operation continued without the node.'),
 });
 
-export const operationSchema = exactly<Operation>()(
-  z
-    .object({
-      id: z.string().describe('Counts from 1 in each cluster.'),
-      uid: z.string().describe('Part of the ids of its tasks.'),
-      kind: z.enum(operationKinds),
-      intent: opaque<Intent>('The request as Heddle stores it; may change in any release.'),
-      what: z.string().describe('The request, as text.'),
-      state: z
-        .enum(['queued', 'running', 'held', 'done', 'failed', 'cancelled', 'rejected', 'superseded'])
-        .describe(
-          'held: waits for a decision of a user. rejected: it could not be planned; nothing was done.',
-        ),
-      by: z.string().describe('Who requested it.'),
-      requestedAt: moment,
-      startedAt: moment.optional(),
-      endedAt: moment.optional(),
-      reason: z
-        .string()
-        .optional()
-        .describe('Why it is held, failed, cancelled, rejected or superseded, as text.'),
-      paused: z.object({ by: z.string(), at: moment }).optional(),
-      tasks: z.object({ total: count, done: count, failed: count }),
-      failures: z.array(operationFailureSchema).optional().describe('The first ones.'),
-      missing: z
-        .object({
-          count,
-          nodes: texts.describe('The first ones.'),
-          groups: z.record(z.string(), count).describe('Number of nodes by group.'),
-          services: z.record(z.string(), count).describe('Number of nodes by the service that failed.'),
-        })
-        .optional()
-        .describe('Nodes without which it continued.'),
-      repairs: count.optional().describe('Number of times that it replaced lost machines.'),
-      abandoned: texts.optional().describe('Machines that were abandoned without deletion.'),
-      left: count.optional().describe('Tasks of the spec that a limited apply skipped.'),
-      cause: z
-        .enum(operationCauses)
-        .optional()
-        .describe(
-          'Why Heddle started it; absent if a user requested it. failure: the operation before it failed, and onFailure is rollback. output: an output of another cluster changed. release: a node was released. repair: a periodic check found a fault.',
-        ),
-      unchanged: z.literal(true).optional().describe('There was nothing to do.'),
-    })
-    .meta({ id: 'operation' }),
-);
+export const operationSchema = z
+  .object({
+    id: z.string().describe('Counts from 1 in each cluster.'),
+    /** A request that is delivered again after a reset keeps it. */
+    uid: z.string().describe('Part of the ids of its tasks.'),
+    kind: z.enum(operationKinds),
+    intent: opaque<Intent>('The request as Heddle stores it; may change in any release.'),
+    /** At most 200 characters. */
+    what: z.string().describe('The request, as text.'),
+    state: z
+      .enum(['queued', 'running', 'held', 'done', 'failed', 'cancelled', 'rejected', 'superseded'])
+      .describe('held: waits for a decision of a user. rejected: it could not be planned; nothing was done.'),
+    by: z.string().describe('Who requested it.'),
+    requestedAt: moment,
+    startedAt: moment.optional(),
+    endedAt: moment.optional(),
+    reason: z
+      .string()
+      .optional()
+      .describe('Why it is held, failed, cancelled, rejected or superseded, as text.'),
+    /** While it is paused, no task starts; running tasks continue. */
+    paused: z.object({ by: z.string(), at: moment }).optional(),
+    /** Planned and completed tasks; both increase when the operation is planned again. */
+    tasks: z.object({ total: count, done: count, failed: count }),
+    failures: z.array(operationFailureSchema).optional().describe('The first ones.'),
+    missing: z
+      .object({
+        count,
+        nodes: texts.describe('The first ones.'),
+        groups: z.record(z.string(), count).describe('Number of nodes by group.'),
+        services: z.record(z.string(), count).describe('Number of nodes by the service that failed.'),
+      })
+      .optional()
+      .describe('Nodes without which it continued.'),
+    repairs: count.optional().describe('Number of times that it replaced lost machines.'),
+    /** `<nodeId> <provider> <providerid>`. */
+    abandoned: texts.optional().describe('Machines that were abandoned without deletion.'),
+    left: count.optional().describe('Tasks of the spec that a limited apply skipped.'),
+    cause: z
+      .enum(['failure', 'output', 'release', 'repair'])
+      .optional()
+      .describe(
+        'Why Heddle started it; absent if a user requested it. failure: the operation before it failed, and onFailure is rollback. output: an output of another cluster changed. release: a node was released. repair: a periodic check found a fault.',
+      ),
+    unchanged: z.literal(true).optional().describe('There was nothing to do.'),
+  })
+  .meta({ id: 'operation' });
+
+/** An operation of a cluster as state and status show it. */
+export type Operation = View<typeof operationSchema>;
 
 export const clusterMembers = { cluster: z.string(), clusterUid: z.string() };
 const unchanged = z
