@@ -1,39 +1,48 @@
 import { z } from 'zod';
-import { buildStates, uploadStates, type Build } from '../../model/image/build.js';
-import { count, exactly, millisecond, moment, texts, type View } from './exact.js';
+import { count, millisecond, moment, texts, type View } from './exact.js';
 
 const uploadSchema = z.object({
   provider: z.string(),
   type: z.string(),
   site: z.string(),
-  state: z.enum(uploadStates),
+  /** `waiting`: requested, and not begun. */
+  state: z.enum(['waiting', 'uploading', 'ready', 'failed', 'deleting']),
   image: z.string().optional().describe("The provider's ID of the image."),
   why: z.string().optional(),
 });
 
 const buildMembers = {
   number: count.describe('The revision of the image.'),
-  state: z.enum(buildStates),
+  /** `ready`: it was validated, and is offered. `deleting`: parts of it may still be somewhere. */
+  state: z.enum(['building', 'ready', 'failed', 'cancelled', 'deleting']),
   startedAt: moment,
   endedAt: moment.optional(),
   step: z.string().optional(),
   why: z.string().optional().describe('Why it failed, or is deleted.'),
   sizeMb: z.number().optional(),
+  /** Files on the builders of their sites. */
   files: z.array(
     z.object({ format: z.string(), path: z.string(), sha256: z.string(), bytes: count, site: z.string() }),
   ),
   uploads: z.array(uploadSchema),
   provenance: z.object({
     recipe: z.string().describe('A digest.'),
+    /** For people: base and services, or the command. */
     source: z.string(),
     by: z.string(),
+    /** The key of the machine it was captured on. */
     machine: z.string().optional(),
+    /** Builder that made its files. */
     builder: z.string().optional(),
     validated: z.string().optional(),
   }),
+  /** What went otherwise than planned and did not stop it. */
   notes: texts,
 };
-const buildSchema = exactly<Build>()(z.object(buildMembers).meta({ id: 'build' }));
+const buildSchema = z.object(buildMembers).meta({ id: 'build' });
+
+/** One making of an image; its number is the image's revision. */
+export type Build = View<typeof buildSchema>;
 
 const imageSchema = z
   .object({
