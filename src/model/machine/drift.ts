@@ -1,5 +1,6 @@
 import { driftKinds, type DriftKind, type MachineIntent } from './intents.js';
-import type { Drift, MachineState } from './state.js';
+import type { MachineState } from './state.js';
+import type { Drift } from '../../schema/output/machine.js';
 import type { Known, Power } from './answer.js';
 import { formatImageRef, isSameImage, type ImageRef } from './image.js';
 import type { MachineStateName } from './transitions.js';

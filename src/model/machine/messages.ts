@@ -108,6 +108,17 @@ export interface MachineTaskOutcome {
   readonly log?: string;
 }
 
+/** What an operation of a machine returned. */
+export interface OperationResult {
+  readonly status?: NodeStatusReport;
+  readonly power?: { readonly power: 'on' | 'off' | 'unknown'; readonly why?: string };
+  readonly image?: ImageRef;
+  readonly sizeMb?: number;
+  readonly record?: RecordView;
+  /** For LOAD: what had to be done. */
+  readonly did?: 'nothing' | 'post-load' | 'everything';
+}
+
 /** A machine's record of its image, read just now; null where it has none. */
 export interface RecordView {
   readonly name: string | null;

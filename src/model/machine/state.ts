@@ -1,15 +1,15 @@
+import type { Drift, MachineOperation, Quarantine } from '../../schema/output/machine.js';
 import type { Labels } from '../cluster/labels.js';
-import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
-import type { Answer } from './answer.js';
 import type { Erasure } from './erase.js';
 import type { HardwareReading } from './hardware.js';
 import type { ImageRef } from './image.js';
-import type { DriftKind, MachineIntent } from './intents.js';
-import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
-import type { NodeStatusReport } from './node-status.js';
+import type { DriftKind } from './intents.js';
+import type { AccountReply, CaptureOwner } from './messages.js';
 import type { MachineStateName } from './transitions.js';
+
+export type { MachineOperation };
 
 /** A standalone machine, while it is registered. */
 export interface MachineState {
@@ -79,15 +79,6 @@ export interface MachineState {
   readonly measured: Readonly<Record<string, number>>;
 }
 
-/** Why a machine is not selected, although it may work. */
-export interface Quarantine {
-  /** A user, or `heddle` after consecutive failures. */
-  readonly by: string;
-  readonly comment: string;
-  /** RFC 3339. */
-  readonly since: string;
-}
-
 /** The registration of a machine. */
 export interface Registration {
   readonly provider: string;
@@ -104,61 +95,8 @@ export interface Registration {
   readonly labels?: Labels;
 }
 
-/** Something that was asked of a machine; one at a time. */
-export interface MachineOperation {
-  readonly id: string;
-  /** As that of an operation of a cluster; absent where no other operation has the id. */
-  readonly uid?: string;
-  readonly intent: MachineIntent;
-  readonly by: string;
-  /** Idempotency key: a repeated request with the same key gets this operation. */
-  readonly key?: string;
-  readonly state: 'running' | 'done' | 'failed' | 'cancelled';
-  /** For an ended operation: whether the requested state holds. */
-  readonly answer?: Answer;
-  readonly startedAt: string;
-  readonly endedAt?: string;
-  readonly step?: CurrentStep;
-  readonly result?: OperationResult;
-  readonly failure?: FailureRecord;
-  /** What went otherwise than planned and did not stop it. */
-  readonly notes: readonly string[];
-}
-
-interface CurrentStep {
-  readonly step: string;
-  readonly number: number;
-  readonly of: number;
-  readonly since: string;
-  /** Time left when the step began, in ms, by what the steps took before. */
-  readonly leftMs: number;
-}
-
-export interface OperationResult {
-  readonly status?: NodeStatusReport;
-  readonly power?: { readonly power: 'on' | 'off' | 'unknown'; readonly why?: string };
-  readonly image?: ImageRef;
-  readonly sizeMb?: number;
-  readonly record?: RecordView;
-  /** For LOAD: what had to be done. */
-  readonly did?: 'nothing' | 'post-load' | 'everything';
-}
-
 /** Ended operations that a machine remembers. */
 export const rememberedOperations = 20;
-
-/** Drift of a machine, according to two consecutive equal observations. */
-export interface Drift {
-  readonly kind: DriftKind;
-  readonly expected: string;
-  readonly found: string;
-  /** RFC 3339: the first of these readings. */
-  readonly since: string;
-  /** Number of consecutive equal observations. */
-  readonly seen: number;
-  /** Corrections that did not help. */
-  readonly tries: number;
-}
 
 /** The reservation that holds a machine: changes by others are refused. */
 interface Holder {

@@ -8,7 +8,11 @@ export type View<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
 type Same<One, Other> =
   (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
 
-/** Returns the schema. Does not compile if its type is not exactly `Value`, read-only or not. */
+/**
+ * Returns the schema. Does not compile if its type is not exactly `Value`, read-only or not. For types that a view shows
+ * whole but that are not its own: the plugin contract and the messages of activities declare them, and must not change
+ * with a document.
+ */
 export function exactly<Value>() {
   return <Schema extends z.ZodType>(
     schema: Same<DeepReadonly<z.output<Schema>>, DeepReadonly<Value>> extends true

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { eraseMethods, type ErasedDisk, type Erasure } from '../../model/machine/erase.js';
+import { eraseMethods, type Erasure } from '../../model/machine/erase.js';
 import type { HardwareReading } from '../../model/machine/hardware.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { driftKinds, type MachineIntent } from '../../model/machine/intents.js';
-import type { Drift, MachineOperation, OperationResult, Quarantine } from '../../model/machine/state.js';
+import type { OperationResult } from '../../model/machine/messages.js';
 import { machineStates } from '../../model/machine/transitions.js';
 import { count, exactly, moment, opaque, texts, type View } from './exact.js';
 import { failureSchema } from './operation.js';
@@ -11,19 +11,24 @@ import { troubleSchema } from './status.js';
 
 const imageRef = exactly<ImageRef>()(z.object({ name: z.string(), revision: z.string() }));
 const power = z.enum(['on', 'off']);
-const quarantine = exactly<Quarantine>()(z.object({ by: z.string(), comment: z.string(), since: moment }));
+const quarantine = z.object({ by: z.string(), comment: z.string(), since: moment });
+
+/** Why a machine is not selected, although it may work. */
+export type Quarantine = View<typeof quarantine>;
+
 const driftKind = z.enum(driftKinds);
 
-const driftSchema = exactly<Drift>()(
-  z.object({
-    kind: driftKind,
-    expected: z.string(),
-    found: z.string(),
-    since: moment,
-    seen: count.describe('Consecutive equal observations; drift is reported from the second on.'),
-    tries: count.describe('Failed corrections.'),
-  }),
-);
+const driftSchema = z.object({
+  kind: driftKind,
+  expected: z.string(),
+  found: z.string(),
+  since: moment,
+  seen: count.describe('Consecutive equal observations; drift is reported from the second on.'),
+  tries: count.describe('Failed corrections.'),
+});
+
+/** Drift of a machine, according to consecutive equal observations. */
+export type Drift = View<typeof driftSchema>;
 
 const part = { name: z.string(), model: z.string().optional(), serial: z.string().optional() };
 const hardwareSchema = exactly<HardwareReading>()(
@@ -59,46 +64,49 @@ const erasureSchema = exactly<Erasure>()(
   z.object({
     at: moment,
     disks: z.array(
-      exactly<ErasedDisk>()(
-        z.object({
-          device: z.string(),
-          method: z.enum(eraseMethods),
-          bytes: count,
-          samples: count.describe('Blocks that were read before and after, spread over the disk.'),
-          zeros: count.describe('Blocks that were zero afterwards; the others have changed.'),
-          sha256: z.string().describe('Digest of the digests of these blocks, one hexadecimal line each.'),
-        }),
-      ),
+      z.object({
+        device: z.string(),
+        method: z.enum(eraseMethods),
+        bytes: count,
+        samples: count.describe('Blocks that were read before and after, spread over the disk.'),
+        zeros: count.describe('Blocks that were zero afterwards; the others have changed.'),
+        sha256: z.string().describe('Digest of the digests of these blocks, one hexadecimal line each.'),
+      }),
     ),
   }),
 );
 
-const operationSchema = exactly<MachineOperation>()(
-  z
-    .object({
-      id: z.string(),
-      uid: z.string().optional().describe('Part of the ids of its tasks.'),
-      intent: opaque<MachineIntent>('The request as Heddle stores it; may change in any release.'),
-      by: z.string(),
-      key: z.string().optional(),
-      state: z.enum(['running', 'done', 'failed', 'cancelled']),
-      answer: z
-        .enum(['done', 'not done', 'unknown'])
-        .optional()
-        .describe('For a completed operation: whether the requested state was reached.'),
-      startedAt: moment,
-      endedAt: moment.optional(),
-      step: z
-        .object({ step: z.string(), number: count, of: count, since: moment, leftMs: z.number() })
-        .optional(),
-      result: opaque<OperationResult>(
-        'Status, power, image, size or record, depending on the operation.',
-      ).optional(),
-      failure: failureSchema.optional(),
-      notes: texts,
-    })
-    .meta({ id: 'machine-operation' }),
-);
+const operationSchema = z
+  .object({
+    id: z.string(),
+    /** Absent where no other operation has the id. */
+    uid: z.string().optional().describe('Part of the ids of its tasks.'),
+    intent: opaque<MachineIntent>('The request as Heddle stores it; may change in any release.'),
+    by: z.string(),
+    /** Idempotency key: a repeated request with the same key gets this operation. */
+    key: z.string().optional(),
+    state: z.enum(['running', 'done', 'failed', 'cancelled']),
+    answer: z
+      .enum(['done', 'not done', 'unknown'])
+      .optional()
+      .describe('For a completed operation: whether the requested state was reached.'),
+    startedAt: moment,
+    endedAt: moment.optional(),
+    /** `leftMs`: time left when the step began, by what the steps took before. */
+    step: z
+      .object({ step: z.string(), number: count, of: count, since: moment, leftMs: z.number() })
+      .optional(),
+    result: opaque<OperationResult>(
+      'Status, power, image, size or record, depending on the operation.',
+    ).optional(),
+    failure: failureSchema.optional(),
+    /** What went otherwise than planned and did not stop it. */
+    notes: texts,
+  })
+  .meta({ id: 'machine-operation' });
+
+/** A request to a machine; one at a time. */
+export type MachineOperation = View<typeof operationSchema>;
 
 const machineSchema = z
   .object({

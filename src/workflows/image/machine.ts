@@ -1,6 +1,7 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { MachineIntent } from '../../model/machine/intents.js';
-import type { MachineState, OperationResult, Registration } from '../../model/machine/state.js';
+import type { MachineState, Registration } from '../../model/machine/state.js';
+import type { OperationResult } from '../../model/machine/messages.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { NotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';

@@ -1,5 +1,5 @@
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
-import type { OperationResult } from '../../model/machine/state.js';
+import type { OperationResult } from '../../model/machine/messages.js';
 import { NotDone } from '../machine/failure.js';
 import { changeBuild, changeUpload, removeUpload, type ImageMemory } from './memory.js';
 

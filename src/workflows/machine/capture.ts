@@ -1,7 +1,6 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
-import type { OperationResult } from '../../model/machine/state.js';
-import type { MachineTaskOutcome } from '../../model/machine/messages.js';
+import type { MachineTaskOutcome, OperationResult } from '../../model/machine/messages.js';
 import { captureSteps, returnSteps } from '../../model/machine/steps.js';
 import type { MachineStateName } from '../../model/machine/transitions.js';
 import { clearAccess, settleAccess } from './access.js';

@@ -1,6 +1,6 @@
 import { CancellationScope, CancelledFailure, isCancellation } from '@temporalio/workflow';
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
-import type { OperationResult } from '../../model/machine/state.js';
+import type { OperationResult } from '../../model/machine/messages.js';
 import type { MachineStateName } from '../../model/machine/transitions.js';
 import { planLoad, stepsOfLoad, stepsOfSecondWrite, type ProcedureStep } from '../../model/machine/steps.js';
 import { endAccess, settleAccess } from './access.js';

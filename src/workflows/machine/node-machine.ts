@@ -8,7 +8,8 @@ import { describeNode } from '../../model/image/spec.js';
 import { clusterMessages } from '../messages.js';
 import type { ReleaseRequest } from '../../model/cluster/contract.js';
 import { refusalOf, describeIntent } from '../../model/machine/decide.js';
-import type { MachineOperation, MachineState, OperationResult } from '../../model/machine/state.js';
+import type { MachineOperation, MachineState } from '../../model/machine/state.js';
+import type { OperationResult } from '../../model/machine/messages.js';
 import type { NodeIntent } from '../../model/machine/intents.js';
 import {
   isReadOnly,

@@ -1,6 +1,7 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { isUnfinished } from '../../model/machine/decide.js';
-import type { MachineOperation, OperationResult } from '../../model/machine/state.js';
+import type { MachineOperation } from '../../model/machine/state.js';
+import type { OperationResult } from '../../model/machine/messages.js';
 import { NotDone } from './failure.js';
 import { changeOperation, endOperation, type MachineMemory } from './memory.js';
 import { change } from '../entity.js';

@@ -1,7 +1,8 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { firstIncarnation } from '../../model/machine/assigned.js';
 import { rowOf, type DriftKind, type MachineIntent } from '../../model/machine/intents.js';
-import type { MachineOperation, OperationResult } from '../../model/machine/state.js';
+import type { MachineOperation } from '../../model/machine/state.js';
+import type { OperationResult } from '../../model/machine/messages.js';
 import { isUnfinished } from '../../model/machine/decide.js';
 import { labelsAfter } from '../../model/machine/selection.js';
 import { eraseMs, mustErase } from './erase.js';

@@ -7,7 +7,8 @@ import {
   noteTry,
 } from '../../../src/model/machine/drift.js';
 import { driftKinds } from '../../../src/model/machine/intents.js';
-import type { Drift, MachineState } from '../../../src/model/machine/state.js';
+import type { MachineState } from '../../../src/model/machine/state.js';
+import type { Drift } from '../../../src/schema/output/machine.js';
 
 const web = { name: 'web', revision: '3' } as const;
 const stateOf = (part: Partial<MachineState> = {}): MachineState => ({
