@@ -200,7 +200,7 @@ export function beginAttempt(
       output.note('debug', `attempt ${info.attempt} ended`);
       const unwritten = await output.close();
       if (unwritten !== undefined)
-        parts.log.warn(facts, `the task's log is not whole: ${redactor.redact(unwritten.message)}`);
+        parts.log.warn(facts, `the task's log is incomplete: ${redactor.redact(unwritten.message)}`);
     },
   };
 }

@@ -86,7 +86,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
     ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
   };
   return ApplicationFailure.create({
-    message: full === undefined ? message : `${message}; a disk is full, as its output says: ${full}`,
+    message: full === undefined ? message : `${message}; a disk is full, according to its output: ${full}`,
     type: kind,
     nonRetryable: !retryable.includes(kind) || attempt.number >= (retry.attempts ?? Infinity),
     details: [details],

@@ -53,7 +53,7 @@ export async function recordHeartbeat(
   const isTaken = await runs.recordHeartbeat(task, attempt.heartbeat()).catch((error: unknown) => {
     throw refused(error instanceof Error ? error.message : String(error), error);
   });
-  if (!isTaken) throw refused('another attempt has taken the place of this one');
+  if (!isTaken) throw refused('another attempt has replaced this one');
 }
 
 function isSame(one: Json | undefined, other: Json): boolean {

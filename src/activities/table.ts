@@ -163,7 +163,7 @@ async function runTask({ parts, peers, lists, action, request, within }: TaskRun
     if (row.retry.attempts === 1 && !attempt.isFirst)
       throw new PluginError(
         'UnknownOutcome',
-        `${action} is attempted once, and an earlier attempt may have done it`,
+        `${action} is attempted only once, and an earlier attempt may have completed it`,
       );
     checkPins(parts.registry, request.plugins);
     const explaining = <Result>(call: TaskCall, result: Promise<Result>): Promise<Result> =>

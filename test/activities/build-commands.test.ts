@@ -90,7 +90,7 @@ describe('the environment of a build command', () => {
       checkCommandVariables('debian', command, environment).map(formatProblem);
     expect(check({ SUITE: 'trixie', SIZE_MB: '1536' })).toEqual([]);
     expect(check({ SUIT: 'trixie', SIZE_MB: '1536\n', SUITE: '-x' })).toEqual([
-      expect.stringMatching(/^command\.environment\.SUIT: .*debian takes SUITE, SIZE_MB/),
+      expect.stringMatching(/^command\.environment\.SUIT: .*debian accepts SUITE, SIZE_MB/),
       expect.stringMatching(/command\.environment\.SIZE_MB: .*does not match \[0-9\]\{3,5\}/),
       expect.stringMatching(/command\.environment\.SUITE: .*does not match \[a-z\]\+/),
     ]);

@@ -32,7 +32,7 @@ it('CREATE adopts no machine of its key that was made for something else', async
     bench.run('CREATE', taskOn('other', {}, { createBegun: true, placement }), 1, times);
   await expect(again('large')).rejects.toMatchObject({
     type: 'MachineFailed',
-    message: expect.stringMatching(/: machine \S+ of key u\/other\/1 was made for/),
+    message: expect.stringMatching(/: machine \S+ of key u\/other\/1 was created for/),
   });
   expect((await again('small')).result).toMatchObject({ providerid: result?.['providerid'] });
 });

@@ -104,7 +104,7 @@ const quarantined = (hostname: string) => ({
   nonRetryable: true,
   message: expect.stringMatching(
     new RegExp(
-      `machine ${hostname} was sent to provider here, and it is unknown whether it was made.*Look there for a machine named ${hostname}.*heddle retry web`,
+      `machine ${hostname} was sent to provider here, and it is unknown whether the machine was created.*Look there for a machine named ${hostname}.*heddle retry web`,
     ),
   ),
 });

@@ -167,7 +167,7 @@ describe('what a plugin returns', () => {
   });
 
   it.each([
-    ['no address', 'Invalid', 'gave no usable ipaddress (none)'],
+    ['no address', 'Invalid', 'returned no usable ipaddress (none)'],
     ['any address', 'Invalid', '0.0.0.0'],
     ['no user', 'Invalid', 'no ssh-auth.user'],
     ['closed', 'NotReady', 'cannot reach'],
@@ -209,7 +209,7 @@ describe('before the plugin is asked', () => {
       expect(await failureOf(alone.run('INSTALL', install, 3))).toMatchObject({
         type: 'Retryable',
         nonRetryable: false,
-        message: 'INSTALL web on app-1: cluster/web did not tell its nodes (UNAVAILABLE)',
+        message: 'INSTALL web on app-1: cluster/web did not return its nodes (UNAVAILABLE)',
       });
       // A service that reads no peers, and a task of no service, do not wait for them.
       expect(await failureOf(alone.run('INSTALL', { ...install, peers: 'none' }))).toMatchObject({

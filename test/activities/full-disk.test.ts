@@ -36,7 +36,7 @@ test.each([
     await expect(exec(text)).rejects.toMatchObject({
       type: 'ScriptFailed',
       message: expect.stringMatching(
-        /exit code 1; a disk is full, as its output says: No space left on device$/,
+        /exit code 1; a disk is full, according to its output: No space left on device$/,
       ),
     });
   },

@@ -76,7 +76,7 @@ it('values that are too large together are refused with the largest of them', as
   expect(problems).toMatchObject([
     {
       path: ['variables', 'large'],
-      wrong: expect.stringMatching(/they have \d+ bytes as JSON, and at most 30000 are possible$/),
+      wrong: expect.stringMatching(/these values have \d+ bytes in total as JSON, and the limit is 30000$/),
     },
   ]);
 });

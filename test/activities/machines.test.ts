@@ -106,7 +106,7 @@ describe('CREATE that adopts a machine', () => {
     try {
       expect(await failureOf(forgetful.run('CREATE', taskOn('mute', {}, { adopt: true })))).toMatchObject({
         type: 'Invalid',
-        message: expect.stringContaining('cannot tell again what CREATE of machine'),
+        message: expect.stringContaining('does not return the result of CREATE of machine'),
         details: [{ result: { providerid: expect.any(String) } }],
       });
       expect(await failureOf(blind.run('CREATE', taskOn('mute', {}, { adopt: true })))).toMatchObject({

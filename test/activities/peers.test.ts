@@ -100,7 +100,7 @@ describe('the cache of peers', () => {
     });
     await expect(cache.get('u', 'cluster/web', 1)).rejects.toMatchObject({
       kind: 'Retryable',
-      message: 'cluster/web did not tell its nodes (no worker)',
+      message: 'cluster/web did not return its nodes (no worker)',
     });
     down = false;
     expect(Object.keys(await cache.get('u', 'cluster/web', 1))).toEqual(['app-1']);
@@ -114,7 +114,7 @@ describe('the cache of peers', () => {
     const cache = createPeersCache(cluster.ask);
     await expect(cache.get('u', 'cluster/web', 7)).rejects.toMatchObject({
       kind: 'Retryable',
-      message: expect.stringContaining('as of version 1, and the task is of version 7') as string,
+      message: expect.stringContaining('has version 1 of its nodes, but the task needs version 7') as string,
     });
     expect(cluster.asked.length).toBeLessThan(5);
   });

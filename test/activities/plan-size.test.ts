@@ -88,7 +88,7 @@ test('a plan whose tasks do not fit into messages is refused with its size, the 
   await expect(plan({ groups: 200, services: namesOf(120) })).rejects.toMatchObject({
     type: 'Invalid',
     message: expect.stringMatching(
-      /^the plan has \d+ bytes as JSON, and at most 500000 are possible; \d+ bytes of them are \d+ different tasks of 200 kinds of nodes; give more groups the same services, or fewer services, or divide/,
+      /^the plan has \d+ bytes as JSON, and the limit is 500000; \d+ bytes of them are \d+ different tasks of 200 kinds of nodes; give more groups the same services, or fewer services, or divide/,
     ) as string,
   });
 });

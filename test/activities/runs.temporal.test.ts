@@ -227,7 +227,7 @@ describe('CREATE after a reset of its workflow', () => {
     );
     await expect(late.run(CREATE, taskOn('stale-2'))).rejects.toMatchObject({
       type: 'Retryable',
-      message: 'CREATE stale-2: another attempt has taken the place of this one',
+      message: 'CREATE stale-2: another attempt has replaced this one',
     });
     expect(await made('stale-2')).toEqual([]);
   });

@@ -68,35 +68,35 @@ describe('PROBE_NODES', () => {
         incarnation: 1,
         seen: 'gone',
         // It goes while it is probed.
-        why: expect.stringMatching(/^here (is deleting machine|no longer has machine|says that machine)/),
+        why: expect.stringMatching(/^here (is deleting machine|no longer has machine|reports that machine)/),
       },
       {
         nodeId: 'apart-off',
         incarnation: 1,
         seen: 'stopped',
-        why: `machine ${idOf(off)} should run, but here has it switched off`,
+        why: `machine ${idOf(off)} should run, but here reports that it is switched off`,
       },
       {
         nodeId: 'apart-dead',
         incarnation: 1,
         seen: 'stopped',
-        why: `machine ${idOf(dead)} should run, but here says that it failed`,
+        why: `machine ${idOf(dead)} should run, but here reports that it failed`,
       },
     ]);
     const seen = async (config: JsonObject): Promise<unknown> =>
       (await bench.survey([changed(fine, config)])).observations;
     const address = textOf(fine, 'ipaddress');
     expect(await seen({ ipaddress: '127.0.0.1' })).toMatchObject([
-      { seen: 'moved', why: `machine ${idOf(fine)} is at ${address} now, not at 127.0.0.1` },
+      { seen: 'moved', why: `machine ${idOf(fine)} is now at ${address}, not at 127.0.0.1` },
     ]);
     expect(await seen({ 'boot-id': 'another/1' })).toMatchObject([
-      { seen: 'rebooted', why: `machine ${idOf(fine)} was started again since it was confirmed` },
+      { seen: 'rebooted', why: `machine ${idOf(fine)} was restarted after it was confirmed` },
     ]);
     expect(await seen({ 'boot-id': 'another/1', ipaddress: '127.0.0.1' })).toMatchObject([
-      { seen: 'rebooted', why: expect.stringContaining('now, not at 127.0.0.1') },
+      { seen: 'rebooted', why: expect.stringContaining(', not at 127.0.0.1') },
     ]);
     expect(await seen({ 'ssh-port': 1 })).toMatchObject([
-      { seen: 'unreachable', why: expect.stringContaining('here says that machine') },
+      { seen: 'unreachable', why: expect.stringContaining('here reports that machine') },
     ]);
     expect(await seen({ 'ssh-host-key': makeHostKey().line })).toMatchObject([
       { seen: 'unreachable', why: expect.stringContaining('shows host key') },

@@ -88,7 +88,7 @@ describe('the owner of a machine', () => {
       'its cluster does not answer',
       records({}),
       machine('u/a-1/1', 'web'),
-      { is: 'unclear', why: 'what cluster web has could not be read: cluster/web does not answer' },
+      { is: 'unclear', why: 'the machines of cluster web could not be read: cluster/web does not answer' },
     ],
     [
       'the server does not answer',

@@ -59,7 +59,7 @@ describe('the commands of images say what they wait for', () => {
     expect(await run('image', 'build', 'second', '--no-wait')).toMatchObject({ code: 0 });
     const taken = await run('image', 'build', 'second', '--timeout', '6s');
     expect(taken).toMatchObject({ code: 1 });
-    expect(taken.stderr).toContain('all 1 places for builds of site default are taken, by image/first');
+    expect(taken.stderr).toContain('all 1 permits for builds at site default are in use, by image/first');
     await openGround(stack).openGate(gate);
     expect(await run('image', 'build', 'first', '--timeout', '2m')).toMatchObject({ code: 0 });
     expect(await run('image', 'build', 'second', '--timeout', '2m')).toMatchObject({ code: 0 });

@@ -68,7 +68,7 @@ const status = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({
 
 const off: NodeStatus = {
   ...node('app-1'),
-  drift: { seen: 'stopped', why: 'machine m-1 should run, but lab has it switched off', at },
+  drift: { seen: 'stopped', why: 'machine m-1 should run, but lab reports that it is switched off', at },
 };
 
 function reportEnd(output: Output, end: WaitResult): number {
@@ -205,7 +205,7 @@ describe('a cluster as text', () => {
     printStatus(output, status({ nodes: [off, node('app-2')] }), { troubles: [], deliveries: [] }, now);
     expect(lines).toEqual(
       expect.arrayContaining([
-        'drift: app-1: machine m-1 should run, but lab has it switched off (checked 30 s ago)',
+        'drift: app-1: machine m-1 should run, but lab reports that it is switched off (checked 30 s ago)',
       ]),
     );
     expect(lines.at(-1)).toMatch(/^next: heddle machine power web\/app-1 on /);
@@ -314,7 +314,7 @@ describe('the end of an operation', () => {
     };
     expect(warned({}, [off, node('app-2')])).toEqual([
       expect.stringMatching(
-        /^warning: drift: app-1: machine m-1 should run, but lab has it switched off \(checked \d+ d .* ago\); no action was taken$/,
+        /^warning: drift: app-1: machine m-1 should run, but lab reports that it is switched off \(checked \d+ d .* ago\); no action was taken$/,
       ),
     ]);
     expect(warned({ kind: 'start', what: 'start app' }, [off])).toEqual([]);

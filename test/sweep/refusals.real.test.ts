@@ -120,11 +120,11 @@ describe('the sweep', () => {
     expect(stuck).toMatchObject({
       deleted: [{ providerid: orphan }],
       refused: [],
-      silent: [expect.stringContaining('what cluster stuck has could not be read')],
+      silent: [expect.stringContaining('the machines of cluster stuck could not be read')],
     });
     expect([await alive(orphan), await alive(held)]).toEqual([false, true]);
     const text = await heddle('leaks');
-    expect(text.stdout).toContain('skipped: what cluster stuck has could not be read');
+    expect(text.stdout).toContain('skipped: the machines of cluster stuck could not be read');
     await temporal.workflow.getHandle('cluster/stuck').terminate();
 
     // A machine that carries no tags: its claim is freed, and nothing on it is touched.

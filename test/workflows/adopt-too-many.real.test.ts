@@ -64,7 +64,7 @@ it('a cluster is refused before anything is done if more machines of its name ex
   expect(ended).toMatchObject({
     state: 'rejected',
     reason: expect.stringMatching(
-      /^account crowd has 10000 machines of earlier runs of cluster crowd, and their list has \d+ bytes of at most \d+, .*heddle leaks/,
+      /^account crowd has 10000 machines of earlier runs of cluster crowd, and their list has \d+ bytes, more than the limit of \d+, .*heddle leaks/,
     ) as string,
   });
   expect(new Set((await readFile(ledger, 'utf8')).trim().split('\n'))).toEqual(new Set(['list']));

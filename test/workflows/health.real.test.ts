@@ -95,7 +95,7 @@ describe('the check of a service', () => {
         : undefined;
     });
     expect(later?.health?.['file']?.why).toBe('exit code 3: no well here');
-    expect(later?.health?.['web']?.why).toMatch(/takes no connection/);
+    expect(later?.health?.['web']?.why).toMatch(/does not accept connections/);
     expect(
       later?.services.map((service) => withHealth(service, later.health?.[service], Date.now())),
     ).toContainEqual(expect.stringMatching(/^web \(unhealthy, [\d.]+ s ago\)$/));
@@ -119,7 +119,7 @@ describe('the check of a service', () => {
     expect(await stateOf('never', operation)).toEqual([
       'held',
       expect.stringMatching(
-        /^START web on app-1: its action was done, but the check of web: tcp node:9 did not pass within 0\.3 s: /,
+        /^START web on app-1: its action succeeded, but the check of web: tcp node:9 did not pass within 0\.3 s: /,
       ),
     ]);
     const deletion = await stack.client.delete('never');

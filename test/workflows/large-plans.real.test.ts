@@ -40,9 +40,7 @@ it('an apply whose plan is too large is rejected before a node exists, with size
   expect(status.history[0]).toMatchObject({
     state: 'rejected',
     reason: expect.stringMatching(
-      new RegExp(
-        `the plan has \\d+ bytes as JSON, and at most ${maxPlanBytes} are possible; .*fewer services`,
-      ),
+      new RegExp(`the plan has \\d+ bytes as JSON, and the limit is ${maxPlanBytes}; .*fewer services`),
     ) as string,
   });
   expect(status.nodes).toEqual([]);

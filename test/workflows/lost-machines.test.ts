@@ -64,7 +64,10 @@ describe('a task whose machine or plugin is dead', () => {
     const operation = await apply('off');
     await stack.service.call('POST', `/v1/machines/${await machineOf('off')}/power`, { power: 'off' });
     const { operation: held, status } = await stack.client.waitFor('off', operation);
-    expect(held).toMatchObject({ state: 'held', reason: expect.stringContaining('has it switched off') });
+    expect(held).toMatchObject({
+      state: 'held',
+      reason: expect.stringContaining('reports that it is switched off'),
+    });
     expect(status.nodes).toMatchObject([
       { incarnation: 1, failure: { kind: 'MachineLost', action: 'INSTALL' }, drift: { seen: 'stopped' } },
     ]);
@@ -157,7 +160,7 @@ describe('a task whose machine or plugin is dead', () => {
     const { operation } = await ground.operate('off', { kind: 'log in', user: 'ada' });
     expect(operation).toMatchObject({
       state: 'failed',
-      failure: { kind: 'MachineLost', message: expect.stringContaining('has it switched off') },
+      failure: { kind: 'MachineLost', message: expect.stringContaining('reports that it is switched off') },
     });
   });
 });

@@ -67,7 +67,7 @@ describe('machines with faults', () => {
     await arm('duds', { fault: 'never-boots', count: 0 });
     const { operation, status } = await create('duds', { confirmWithin: '1s' });
     expect(operation.state).toBe('held');
-    expect(operation.reason).toMatch(/^CONFIRM of app-1 failed: .*(time limit|is booting|time was over)/);
+    expect(operation.reason).toMatch(/^CONFIRM of app-1 failed: .*(time limit|is booting|timed out)/);
     expect(status.nodes).toMatchObject([{ incarnation: 3, state: 'failed', failure: { action: 'CONFIRM' } }]);
     expect(await made('duds')).toHaveLength(3);
     expect(await left('duds')).toBe(1);
@@ -78,7 +78,7 @@ describe('machines with faults', () => {
     await arm('mute', { fault: 'no-ssh', count: 0 });
     const { operation } = await create('mute', { confirmWithin: '6s' });
     expect(operation.reason).toMatch(
-      /^CONFIRM of app-1 failed: .*SSH to 127\.\d+\.\d+\.\d+:\d+ when its time was over$/,
+      /^CONFIRM of app-1 failed: .*timed out; last step: .*SSH to 127\.\d+\.\d+\.\d+:\d+$/,
     );
     await deleteAll('mute');
   });

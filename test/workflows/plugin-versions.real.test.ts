@@ -64,7 +64,7 @@ describe('a plugin that is changed during an operation', () => {
     expect((await client.waitFor('pinned', operation)).operation).toMatchObject({
       state: 'held',
       reason: expect.stringContaining(
-        'plugin automator steps is version 1.1.0, and was 1.0.0 when the operation was planned',
+        'plugin automator steps has version 1.1.0 instead of 1.0.0: it has changed since the operation was planned',
       ),
     });
     expect((await client.status('pinned')).nodes).toMatchObject([

@@ -142,7 +142,7 @@ describe("a cluster workflow started without Heddle's client", () => {
     ],
     ['zero nodes', { nodes: { app: nodes(0, ['app']) } }, 'nodes.app.count'],
     ['too many nodes', { nodes: { app: nodes(maxNodes + 1, ['app']) } }, 'nodes.app.count'],
-    ['another name', { name: 'other' }, 'name: is "other", but the workflow is of cluster'],
+    ['another name', { name: 'other' }, 'name: is "other", but the workflow belongs to cluster'],
     ['minimum', { nodes: { app: nodes(2, ['app'], { minimum: 3 }) } }, 'nodes.app.minimum'],
     ['several at once', { nodes: { app: nodes(1, ['app', 'ap'], { hardwear: 1 }) } }, 'hardwear'],
   ])(

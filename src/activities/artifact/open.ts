@@ -25,7 +25,7 @@ export async function openResources(
   for (const [key, value] of Object.entries(fields)) {
     const pinned = takesResource(descriptor, key) ? readPinnedResource(value) : undefined;
     if (pinned === undefined) continue;
-    attempt.at(`brings resource ${pinned.resource}`);
+    attempt.at(`downloads resource ${pinned.resource}`);
     const { resource, digest, format } = pinned;
     opened[key] = { resource, digest, format, ...(await resources(pinned, permissionsOf(descriptor, key))) };
     attempt.signal.throwIfAborted();

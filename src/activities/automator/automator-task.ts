@@ -50,7 +50,7 @@ export async function runBootstrap({ parts, task, request, attempt }: TaskCall):
 export async function runServiceAction({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const action = request.service?.action;
   if (task.service === undefined || action === undefined)
-    throw new PluginError('Invalid', `${task.taskName} came without a service`);
+    throw new PluginError('Invalid', `${task.taskName} has no service`);
   const plugin = parts.registry.automator(action.type);
   const node = await reachNode(parts, request, attempt);
   const { descriptor } = plugin;
@@ -189,7 +189,7 @@ export async function runAutomator<Returned>(
   try {
     return await call(open(parts, opening, settings, over.signal));
   } finally {
-    over.abort(new Error('the call is over'));
+    over.abort(new Error('the call has ended'));
   }
 }
 
@@ -225,7 +225,7 @@ function open(
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
     note: {
       before: markBefore(),
-      write: (mark) => recordMark(parts, attempt, { mark, what: `how far ${attempt.title} is` }),
+      write: (mark) => recordMark(parts, attempt, { mark, what: `the progress of ${attempt.title}` }),
     },
   });
 }

@@ -7,7 +7,7 @@ import type { TaskCall } from '../task-call.js';
 /** Carries out EXEC: a user's command, once on the node, over the same transport as scripts. */
 export async function runCommand({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const { command } = request;
-  if (command === undefined) throw new PluginError('Invalid', 'EXEC came without a command');
+  if (command === undefined) throw new PluginError('Invalid', 'EXEC has no command');
   const node = await reachNode(parts, request, attempt);
   const { timeoutMs, sudo = false } = command;
   const shell = parts.nodes.shell(node.address, {

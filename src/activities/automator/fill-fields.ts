@@ -88,7 +88,7 @@ function literalTexts(
  */
 function refuseReferences(value: Json): Json {
   if (isJsonObject(value) && ['secret', 'resource'].some((key) => Object.hasOwn(value, key)))
-    throw new ExpressionError('it is a reference, which only the cluster file may hold');
+    throw new ExpressionError('it is a reference, which is allowed only in the cluster file');
   if (typeof value === 'object' && value !== null)
     for (const item of Object.values(value)) refuseReferences((item ?? null) as Json);
   return value;

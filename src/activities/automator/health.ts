@@ -41,7 +41,7 @@ export async function awaitHealth(
     if (performance.now() + milliseconds(check.every) > end) {
       throw new PluginError(
         'ScriptFailed',
-        `its action was done, but the ${what} did not pass within ${check.within} s: ${said}`,
+        `its action succeeded, but the ${what} did not pass within ${check.within} s: ${said}`,
       );
     }
     await wait(milliseconds(check.every), undefined, { signal: stop });
@@ -65,10 +65,10 @@ export async function probeOnce(
       .catch((cause: unknown) => {
         if (isPluginError(cause) && cause.kind === 'Invalid')
           throw new Error(
-            `the node's SSH server makes no connection to ${host}:${port}; it needs AllowTcpForwarding, or check by a command`,
+            `the node's SSH server does not forward connections to ${host}:${port}; set AllowTcpForwarding, or use a command as the check`,
             { cause },
           );
-        throw new Error(`${host}:${port} takes no connection`, { cause });
+        throw new Error(`${host}:${port} does not accept connections`, { cause });
       });
     // The caller has stopped waiting.
     if (signal.aborted) stream.on('error', () => undefined).destroy();

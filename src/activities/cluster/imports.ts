@@ -69,7 +69,7 @@ function checkFit(
   return errorAt(
     ['variables', name],
     `takes its value from ${source}, and ${shown} ${fault}`,
-    'If the value is right, declare the type and format, or pattern, that it has.',
+    'If the value is correct, declare its type and format, or its pattern.',
   );
 }
 
@@ -82,7 +82,7 @@ function checkSize(imports: TaskVariables): readonly Problem[] {
   return [
     errorAt(
       ['variables', largest],
-      `is the largest of the values that come from other clusters; they have ${bytes} bytes as JSON, and at most ${maxImportBytes} are possible`,
+      `is the largest value from other clusters; these values have ${bytes} bytes in total as JSON, and the limit is ${maxImportBytes}`,
       "Put large values into resources ('heddle resource put') and use their names.",
     ),
   ];
@@ -129,7 +129,7 @@ function readImport(
     };
   if ('missing' in output)
     return {
-      wrong: `takes its value from output ${name} of cluster ${cluster}, which has none at present: ${output.missing}`,
+      wrong: `takes its value from output ${name} of cluster ${cluster}, which has no value at present: ${output.missing}`,
       right: `Run '${command}' to see it.`,
     };
   const { value, secret } = output;

@@ -58,7 +58,7 @@ export function createPeersCache(
       // Server or workers may be down for a while; nothing was begun on the node.
       throw new PluginError(
         'Retryable',
-        `${workflowId} did not tell its nodes (${cause instanceof Error ? cause.message : String(cause)})`,
+        `${workflowId} did not return its nodes (${cause instanceof Error ? cause.message : String(cause)})`,
         { cause },
       );
     });
@@ -118,7 +118,7 @@ export function createPeersCache(
         if (round > rounds)
           throw new PluginError(
             'Retryable',
-            `${workflowId} knows its nodes as of version ${known.version}, and the task is of version ${version}: was the workflow terminated or reset?`,
+            `${workflowId} has version ${known.version} of its nodes, but the task needs version ${version}; check whether the workflow was terminated or reset`,
           );
         known.asking ??= refresh(known, workflowId).finally(() => {
           delete known.asking;

@@ -13,10 +13,10 @@ export function checkPins(registry: Pick<Registry, 'versions'>, pins: PluginPins
     if (plugin === undefined || plugin.digest === pin.digest) continue;
     const change =
       plugin.version === pin.version
-        ? `has other files of version ${pin.version}`
-        : `is version ${plugin.version}, and was ${pin.version}`;
+        ? `has version ${pin.version} with other files`
+        : `has version ${plugin.version} instead of ${pin.version}`;
     throw ApplicationFailure.nonRetryable(
-      `plugin ${name} ${change} when the operation was planned. Once all workers have the same, retry the operation: it is then planned with that.`,
+      `plugin ${name} ${change}: it has changed since the operation was planned. When all workers have the same plugin, retry the operation, which is then planned again.`,
       'PluginChanged',
     );
   }

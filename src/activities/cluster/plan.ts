@@ -90,7 +90,7 @@ function refuseLarge({ spec: _spec, ...plan }: PackedPlan, most: number): string
       ? `${tasks} bytes of them are ${kinds.steps.length} different tasks of ${kinds.kinds.length} kinds of nodes; give more groups the same services, or fewer services`
       : `${places} bytes of them are the machines of ${Object.keys(placements).length} groups; give the groups fewer fields, labels and alternatives`;
   return (
-    `the plan has ${bytes} bytes as JSON, and at most ${most} are possible; ${largest}, ` +
+    `the plan has ${bytes} bytes as JSON, and the limit is ${most}; ${largest}, ` +
     'or divide the groups among several clusters'
   );
 }
@@ -179,7 +179,7 @@ function checkName({ name }: ClusterSpec, clusterName: string): readonly Problem
     : [
         errorAt(
           ['name'],
-          `is "${name}", but the workflow is of cluster "${clusterName}"`,
+          `is "${name}", but the workflow belongs to cluster "${clusterName}"`,
           `The workflow id of this cluster is cluster/${name}.`,
         ),
       ];
@@ -234,7 +234,7 @@ function checkReferences({ forbiddenReferences }: PlanParts, value: Json, path: 
     errorAt(
       [...path, ...place],
       'refers to a secret that cluster files may not use here',
-      'heddle.yaml of the workers says under secrets.allow which they may.',
+      'The allowed secrets are listed in heddle.yaml of the workers under secrets.allow.',
     ),
   );
 }
@@ -273,7 +273,7 @@ function noNodes(path: Path, provider: string): Problem {
   return errorAt(
     path,
     `names provider "${provider}", whose resources have no log-in, so they cannot be nodes`,
-    'Register them by themselves: heddle machine add --system none.',
+    'Register them as standalone machines: heddle machine add --system none.',
   );
 }
 

@@ -81,7 +81,7 @@ export async function probeNode(context: ProbeContext, node: ProbedNode): Promis
     return {
       kind: 'drift',
       seen: 'unreachable',
-      why: `${view.account} says that machine ${named(node)} runs, but ${again.why}`,
+      why: `${view.account} reports that machine ${named(node)} runs, but ${again.why}`,
     };
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
@@ -131,20 +131,20 @@ function judge(
     case 'running':
       return undefined;
     case 'gone':
-      return { kind: 'drift', seen: 'gone', why: `${account} says that machine ${named(node)} is gone` };
+      return { kind: 'drift', seen: 'gone', why: `${account} reports that machine ${named(node)} is gone` };
     case 'deleting':
       return { kind: 'drift', seen: 'gone', why: `${account} is deleting machine ${named(node)}` };
     case 'stopped':
       return {
         kind: 'drift',
         seen: 'stopped',
-        why: `machine ${named(node)} should run, but ${account} has it switched off`,
+        why: `machine ${named(node)} should run, but ${account} reports that it is switched off`,
       };
     case 'failed':
       return {
         kind: 'drift',
         seen: 'stopped',
-        why: `machine ${named(node)} should run, but ${account} says that it failed`,
+        why: `machine ${named(node)} should run, but ${account} reports that it failed`,
       };
     case 'starting':
       return { kind: 'unknown', why: `machine ${named(node)} is starting at ${account}`, passing: true };
@@ -176,7 +176,7 @@ async function reach(
   const config = mergePayload(node.config, moved ? { ipaddress: shown } : {});
   const { address } = await findLogin(parts, { account: view.account, config }, attempt);
   const where = moved
-    ? `machine ${named(node)} is at ${shown} now, not at ${typeof before === 'string' ? before : 'an address that is known'}`
+    ? `machine ${named(node)} is now at ${shown}${typeof before === 'string' ? `, not at ${before}` : ''}`
     : '';
   try {
     const { bootId } = await probes(() => {
@@ -190,7 +190,7 @@ async function reach(
       return {
         kind: 'drift',
         seen: 'rebooted',
-        why: `machine ${named(node)} was started again since it was confirmed${moved ? `; ${where}` : ''}`,
+        why: `machine ${named(node)} was restarted after it was confirmed${moved ? `; ${where}` : ''}`,
       };
     }
     return moved ? { kind: 'drift', seen: 'moved', why: where } : { kind: 'fine' };

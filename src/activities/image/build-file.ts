@@ -17,12 +17,12 @@ export const buildFile: MachineHandler = async (call) => {
   const builder = builderOf(call);
   const { image, command, token } = call.request.order;
   if (image === undefined || command === undefined || token === undefined)
-    throw new PluginError('Invalid', 'the task names no image or no command');
+    throw new PluginError('Invalid', 'the task lacks an image or a command');
   const own = Object.hasOwn(builder.commands, command.name) ? builder.commands[command.name] : undefined;
   if (own === undefined)
     throw new PluginError(
       'Invalid',
-      `this builder has no command ${command.name} (it has: ${Object.keys(builder.commands).join(', ') || 'none'}); name it under builder.commands in its heddle.yaml`,
+      `this builder has no command ${command.name} (it has: ${Object.keys(builder.commands).join(', ') || 'none'}); add it under builder.commands in its heddle.yaml`,
     );
   // The builder's own heddle.yaml decides, which may have changed since the image was checked.
   const [refused] = checkCommandVariables(command.name, own, command.environment);
@@ -79,7 +79,7 @@ export const buildFile: MachineHandler = async (call) => {
           if (attempt.signal.aborted || attempt.detach.aborted) throw cause;
           throw new PluginError(
             'ScriptFailed',
-            `command ${command.name} ended well and left no file $HEDDLE_OUTPUT.${format}`,
+            `command ${command.name} succeeded, but did not create the file $HEDDLE_OUTPUT.${format}`,
             { cause },
           );
         },

@@ -41,7 +41,7 @@ export async function checkImage(
   const problems = [
     ...(spec.name === name
       ? []
-      : [errorAt(['name'], `is "${spec.name}", but the workflow is of image "${name}"`)]),
+      : [errorAt(['name'], `is "${spec.name}", but the workflow belongs to image "${name}"`)]),
     ...(placement === undefined ? [] : checkImageSpec(spec)),
     ...checkUses(parts, spec),
   ];
@@ -129,7 +129,7 @@ function checkUses({ registry, providers, commands }: CheckParts, spec: ImageSpe
           errorAt(
             path,
             `names provider "${provider}" of type ${account.type}, which has no ${lacks.join(', ')}`,
-            'Name another one.',
+            'Use another provider.',
           ),
         ];
   });
@@ -148,7 +148,7 @@ function checkCommand(
   return [
     errorAt(
       ['command', 'run'],
-      `names command "${run}", which heddle.yaml does not have under builder.commands`,
+      `names command "${run}", which is not in heddle.yaml under builder.commands`,
       suggest(run, names) ?? `It has: ${names.join(', ') || 'none'}.`,
     ),
   ];
@@ -162,8 +162,8 @@ function checkSystem(registry: Registry, system: string | null): readonly Proble
     : [
         errorAt(
           ['recipe', 'system'],
-          `names automator "${system}", which has no part for the system of machines`,
-          'Say linux, or none.',
+          `names automator "${system}", which does not support the systems of machines`,
+          'Use linux, or none.',
         ),
       ];
 }

@@ -20,11 +20,17 @@ export function checkCommandVariables(
         errorAt(
           path,
           'is not a variable of the command',
-          `Command ${name} takes ${Object.keys(variables).join(', ') || 'no variables'}; ask the administrator to add it to ${place}, or take it out.`,
+          `Command ${name} accepts ${Object.keys(variables).join(', ') || 'no variables'}; ask the administrator to add it to ${place}, or remove it.`,
         ),
       ];
     return matchesPattern(pattern, value)
       ? []
-      : [errorAt(path, `does not match ${pattern}`, `${place} has this pattern for the whole value.`)];
+      : [
+          errorAt(
+            path,
+            `does not match ${pattern}`,
+            `The whole value must match; the pattern is in ${place}.`,
+          ),
+        ];
   });
 }

@@ -47,7 +47,7 @@ export async function checkFile(
   if (sha256 !== undefined && found.sha256 !== sha256)
     throw new PluginError(
       'Invalid',
-      `${path} is not what was built: its SHA-256 is ${found.sha256}, not ${sha256}`,
+      `${path} is not the file that was built: its SHA-256 is ${found.sha256}, not ${sha256}`,
     );
   return found;
 }

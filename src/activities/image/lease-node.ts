@@ -80,7 +80,7 @@ async function lookUp(
   if (reply === 'gone' || reply.is !== 'elsewhere') return reply;
   const there = await leases.find(reply.workflowId, nodeId);
   return there === 'gone' || there.is === 'elsewhere'
-    ? { is: 'unknown', why: `node ${nodeId} is nowhere` }
+    ? { is: 'unknown', why: `node ${nodeId} was not found` }
     : there;
 }
 

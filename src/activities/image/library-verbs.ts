@@ -89,6 +89,6 @@ function fileIn({
     order: { file },
   },
 }: MachineCall): NonNullable<MachineCall['request']['order']['file']> {
-  if (file === undefined) throw new PluginError('Invalid', 'the task names no file');
+  if (file === undefined) throw new PluginError('Invalid', 'the task has no file');
   return file;
 }

@@ -85,7 +85,7 @@ export function requireAbility<Name extends keyof Methods>(
  */
 export function imageInput({ parts, request }: MachineCall, { machine, progress }: OpenProvider): ImageInput {
   const { image, token } = request.order;
-  if (image === undefined) throw new PluginError('Invalid', 'the task names no image');
+  if (image === undefined) throw new PluginError('Invalid', 'the task has no image');
   const mapped = parts.providers[request.provider.name]?.images?.[image.name];
   return {
     ...machine,

@@ -51,13 +51,13 @@ function describe(
   if (system !== undefined && !system.abilities.includes('postLoad')) {
     throw new PluginError(
       'Invalid',
-      `automator ${request.system} has no part for the system of machines; name one that has postLoad, or none`,
+      `automator ${request.system} does not support the systems of machines; use one that has postLoad, or none`,
     );
   }
   if (system !== undefined && isReachedByPlugin(plugin)) {
     throw new PluginError(
       'Invalid',
-      `what provider ${request.provider} has is reached by its plugin and has no log-in, so it has no system: register it with --system none`,
+      `resources of provider ${request.provider} are reached by its plugin and have no log-in, so they have no system: register them with --system none`,
     );
   }
   const { flavor, image } = request;

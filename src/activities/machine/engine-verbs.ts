@@ -21,7 +21,7 @@ const enrolMachine: MachineHandler = (call) =>
     const { plugin, provider, machine, request } = open;
     const power = readPower(await requireAbility(open, 'powerStatus')(machine), open.source('powerStatus'));
     if (power.power === 'unknown')
-      throw new PluginError('Retryable', `its power is not known: ${power.why ?? 'no reason was given'}`);
+      throw new PluginError('Retryable', `its power is unknown: ${power.why ?? 'no reason was given'}`);
     const taken = await acceptFromProvider(
       open.parts,
       request.provider.name,

@@ -76,7 +76,7 @@ export const recordVerbs = {
   },
   CHECK_MARK: async (call) => {
     const shell = await openShell(call);
-    call.attempt.at('checks that the disk is another than before');
+    call.attempt.at('checks that the disk has changed');
     const { exitCode, stdout, stderr } = await shell.exec(readMarkCommand(), { timeoutMs: 20_000 });
     if (exitCode !== 0)
       throw new PluginError('Retryable', `${markFile} cannot be read: ${stderr.trim().slice(0, 200)}`);
@@ -98,6 +98,6 @@ export const recordVerbs = {
 } as const satisfies Readonly<Record<string, MachineHandler>>;
 
 function tokenOf({ request: { order, taskId } }: MachineCall): string {
-  if (order.token === undefined) throw new PluginError('Invalid', `task ${taskId} names no load`);
+  if (order.token === undefined) throw new PluginError('Invalid', `task ${taskId} has no load token`);
   return order.token;
 }

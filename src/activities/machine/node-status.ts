@@ -131,7 +131,7 @@ async function askLogIns(call: MachineCall, notes: string[]): Promise<Known> {
     return await readLogIns(await openShell(call));
   } catch (error) {
     notes.push(
-      `who logged in is not known: ${whyOf(error, anySignal([call.attempt.signal, call.attempt.detach]))}`,
+      `the log-ins are unknown: ${whyOf(error, anySignal([call.attempt.signal, call.attempt.detach]))}`,
     );
     return 'unknown';
   }

@@ -14,14 +14,14 @@ export function insist(verb: string, { answer, why }: Outcome): void {
     throw new PluginError('Invalid', `${verb} was not done: ${why ?? 'no reason was given'}`);
   throw new PluginError(
     'Retryable',
-    `whether ${verb} was done is not known: ${why ?? 'no reason was given'}`,
+    `it is unknown whether ${verb} was done: ${why ?? 'no reason was given'}`,
   );
 }
 
 /** A question is asked a few times; still unknown is then a valid answer. */
 export function settleAnswer(question: string, knowledge: Knowledge, attempt: number): Knowledge {
   if (knowledge.is !== 'unknown' || attempt >= 3) return knowledge;
-  throw new PluginError('Retryable', `${question} is not known: ${knowledge.why ?? 'no reason was given'}`, {
+  throw new PluginError('Retryable', `it is unknown ${question}: ${knowledge.why ?? 'no reason was given'}`, {
     retryAfterMs: askAgainMs,
   });
 }

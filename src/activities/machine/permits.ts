@@ -14,7 +14,7 @@ export async function acquirePermit(
   what: string,
 ): Promise<MachineTaskOutcome> {
   const claims = claimsFor(call);
-  call.attempt.at('asks for a place');
+  call.attempt.at('requests a permit');
   const taken = await claims.take(
     call.request.clusterId,
     Array.from({ length: places }, (_, index) => String(index + 1)),
@@ -25,7 +25,7 @@ export async function acquirePermit(
   const holders = Object.values(await claims.held()).toSorted();
   throw new PluginError(
     'NotReady',
-    `all ${places} places for ${what} of site ${site} are taken${holders.length === 0 ? '' : `, by ${listed(holders)}`}`,
+    `all ${places} permits for ${what} at site ${site} are in use${holders.length === 0 ? '' : `, by ${listed(holders)}`}`,
     { retryAfterMs: 1_000 },
   );
 }
@@ -46,7 +46,6 @@ function claimsFor({
     order: { slots },
   },
 }: MachineCall): Claims {
-  if (slots === undefined)
-    throw new PluginError('Invalid', 'the task names no site whose places it asks for');
+  if (slots === undefined) throw new PluginError('Invalid', 'the task requests a permit, but names no site');
   return parts.claims(slotsOf(slots.site));
 }

@@ -73,10 +73,7 @@ export const currentImageOfPlugin: MachineHandler = (call) =>
     call.attempt.at('asks which image it has');
     const current = await currentImageByPlugin(open.plugin, open.provider, open.machine);
     if (current.is === 'unknown')
-      throw new PluginError(
-        'Retryable',
-        `which image it has is not known: ${current.why ?? 'no reason was given'}`,
-      );
+      throw new PluginError('Retryable', `its image is unknown: ${current.why ?? 'no reason was given'}`);
     return { record: { ...viewOf(current.is === 'no' ? undefined : recordOf(current)), by: 'plugin' } };
   });
 

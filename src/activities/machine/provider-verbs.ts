@@ -57,7 +57,7 @@ export const providerVerbs = {
   BOOT_ONCE: (call) =>
     askProvider(call, async (open) => {
       const { device } = call.request.order;
-      if (device === undefined) throw new PluginError('Invalid', 'the task names nothing to boot from');
+      if (device === undefined) throw new PluginError('Invalid', 'the task has no boot device');
       const boot = requireAbility(open, 'bootOnce');
       insist(call.action, readOutcome(await boot(open.machine, device), open.source('bootOnce')));
       return {};
@@ -85,7 +85,7 @@ export const providerVerbs = {
       if (sizeMb === undefined)
         throw new PluginError(
           'Retryable',
-          `the size of the image is not known: ${why ?? 'no reason was given'}`,
+          `the size of the image is unknown: ${why ?? 'no reason was given'}`,
         );
       return { sizeMb };
     }),
@@ -129,7 +129,7 @@ async function refuteOff(call: MachineCall): Promise<void> {
   if (answers)
     insist(call.action, {
       answer: 'unknown',
-      why: 'it is reported as off, and SSH answers at its address; check which machine its controller switches, and which has the address',
+      why: 'it is reported as off, but SSH answers at its address; check which machine its controller switches and which machine has the address',
     });
 }
 

@@ -90,7 +90,7 @@ async function proveLogin(call: MachineCall): Promise<void> {
   } catch (error) {
     if (!isPluginError(error) || error.kind !== 'Auth') throw error;
     const why = `the SSH server of ${request.nodeId} refuses the password of its new account ${login}`;
-    throw new PluginError('Invalid', `${why}; where it takes no passwords, give a public key (--key)`, {
+    throw new PluginError('Invalid', `${why}; if it accepts no passwords, use a public key (--key)`, {
       cause: error,
     });
   }
@@ -110,7 +110,7 @@ function accessInput({
     order: { access },
   },
 }: MachineCall): AccessInput {
-  if (access === undefined) throw new PluginError('Invalid', 'the task names no account');
+  if (access === undefined) throw new PluginError('Invalid', 'the task has no account');
   const { login, password, publicKey, until, accounts } = access;
   return { login, password, publicKey, until, renewed: accounts === undefined ? undefined : true };
 }
@@ -137,7 +137,7 @@ function inputOf(call: MachineCall): SystemInput {
   const {
     request: { nodeId, clusterUid, config, order },
   } = call;
-  if (order.image === undefined) throw new PluginError('Invalid', 'the task names no image');
+  if (order.image === undefined) throw new PluginError('Invalid', 'the task has no image');
   const hostname = typeof config['hostname'] === 'string' ? config['hostname'] : nodeId;
   return {
     image: order.image,

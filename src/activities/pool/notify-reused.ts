@@ -12,6 +12,6 @@ export async function notifyReused(
   attempt: Attempt,
 ): Promise<void> {
   const view = await viewAccount(parts, lists, clusterId, provider, attempt);
-  attempt.at(`tells ${provider.name} of ${node.nodeId}`);
+  attempt.at(`notifies ${provider.name} of ${node.nodeId}`);
   await view.reused(node);
 }

@@ -36,7 +36,7 @@ export async function planPool(
   if (!reading.ok) throw invalid(reading.problems);
   const { spec } = reading;
   if (spec.name !== poolName)
-    throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow is of pool "${poolName}"`)]);
+    throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow belongs to pool "${poolName}"`)]);
   const problems = Object.entries(spec.providerPools).flatMap(([name, provider]) =>
     checkProviderPool(parts, provider, ['providerPools', name]),
   );
@@ -50,7 +50,7 @@ export async function planPool(
     throw invalid([
       errorAt(
         ['providerPools'],
-        `give the machines of all labels ${bytes} bytes of fields as JSON, and at most ${maxPlacementBytes} are possible`,
+        `give the machines of all labels ${bytes} bytes of fields as JSON, and the limit is ${maxPlacementBytes}`,
         'Give them fewer fields, or distribute the labels over several pools.',
       ),
     ]);
@@ -119,7 +119,7 @@ function checkProviderPool(
       errorAt(
         [...at, 'provider'],
         `names provider "${provider}", whose machines are nodes of pools`,
-        'Name the account that they are made in.',
+        'Use the provider that creates them.',
       ),
     ];
   const plugin = registry.provider(account.type);
@@ -129,7 +129,7 @@ function checkProviderPool(
       errorAt(
         [...at, 'provider'],
         `names provider "${provider}", whose resources have no log-in, so they cannot be nodes`,
-        'Register them by themselves: heddle machine add --system none.',
+        'Register them as standalone machines: heddle machine add --system none.',
       ),
     ];
   return Object.entries(labels).flatMap(([label, { fields, libraryImage }]) => {
@@ -138,7 +138,7 @@ function checkProviderPool(
       errorAt(
         [...path, ...place],
         'refers to a secret that pools may not use',
-        'heddle.yaml of the workers says under secrets.allow which they may.',
+        'The allowed secrets are listed in heddle.yaml of the workers under secrets.allow.',
       ),
     );
     const withoutImage =
@@ -147,8 +147,8 @@ function checkProviderPool(
         : [
             errorAt(
               [...at, 'labels', label, 'libraryImage'],
-              `names image "${libraryImage}", but provider "${provider}" of type ${account.type} neither takes images nor makes any`,
-              'Name its own word for an image as image.',
+              `names image "${libraryImage}", but provider "${provider}" of type ${account.type} can neither upload nor capture images`,
+              'Set image to the name that the provider uses for an image.',
             ),
           ];
     return [...checkUserFields(descriptor, account, fields, path), ...forbidden, ...withoutImage];

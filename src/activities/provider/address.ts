@@ -67,7 +67,7 @@ function readAddress(config: JsonObject, plugin: string): NodeAddress {
   if (typeof host !== 'string' || isIP(host) === 0 || host === '0.0.0.0' || host === '::') {
     throw new PluginError(
       'Invalid',
-      `plugin ${plugin} gave no usable ipaddress (${JSON.stringify(host) ?? 'none'}); CONFIRM must leave one, or say NotReady`,
+      `plugin ${plugin} returned no usable ipaddress (${JSON.stringify(host) ?? 'none'}); CONFIRM must return one, or fail with NotReady`,
     );
   }
   const port = config['ssh-port'] ?? 22;
@@ -79,7 +79,7 @@ function readAddress(config: JsonObject, plugin: string): NodeAddress {
   }
   const auth = config['ssh-auth'];
   if (!isJsonObject(auth) || typeof auth['user'] !== 'string' || auth['user'] === '') {
-    throw new PluginError('Invalid', 'the node has no ssh-auth.user; CREATE or CONFIRM must leave it');
+    throw new PluginError('Invalid', 'the node has no ssh-auth.user; CREATE or CONFIRM must return it');
   }
   const { user } = auth;
   refuseUnsafe('ssh-auth.user of the node', unsafeUser(user));
@@ -103,7 +103,7 @@ export async function addWay(
   if (hostKeys === 'provided' && address.hostKey === undefined) {
     throw new PluginError(
       'Invalid',
-      `provider ${account} told no host key for ${address.host}, and \`hostKeys: provided\` lets CONFIRM pin none: have it give ssh-host-key, or set \`hostKeys: pin\``,
+      `provider ${account} returned no host key for ${address.host}, and with \`hostKeys: provided\` CONFIRM pins none; return ssh-host-key from the provider, or set \`hostKeys: pin\``,
     );
   }
   const pinned: NodeAddress =
@@ -155,5 +155,5 @@ function hostKeyOf(value: unknown): string | readonly string[] | undefined {
 /** Every login passes here, so that no tool behind it gets a text that it would read as more than one. */
 function refuseUnsafe(what: string, why: string | undefined): void {
   if (why !== undefined)
-    throw new PluginError('Invalid', `${what} ${why}, which no name of a host or user may`);
+    throw new PluginError('Invalid', `${what} ${why}, which is not allowed in the name of a host or user`);
 }

@@ -50,7 +50,7 @@ export async function admit(
     }
     const rateLimiter = parts.rateLimiters(account);
     if (rateLimiter !== undefined) {
-      attempt.at(`waits until ${account} may be called`);
+      attempt.at(`waits for the rate limiter of ${account}`);
       await rateLimiter.begin(leave);
     }
     const begunAt = performance.now();

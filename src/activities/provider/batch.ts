@@ -86,12 +86,7 @@ function endOf(error: unknown): BatchResult {
   // The others' ends must not be lost over a fault of one.
   if (!(error instanceof ApplicationFailure))
     return {
-      failure: {
-        kind: 'Internal',
-        message: 'the attempt did not come to an end',
-        details: {},
-        againMs: 1_000,
-      },
+      failure: { kind: 'Internal', message: 'the attempt did not finish', details: {}, againMs: 1_000 },
     };
   const { type, message, details, nonRetryable, nextRetryDelay } = error;
   const known: unknown = details?.[0];

@@ -28,7 +28,7 @@ export async function createMachine(
   const steps = Object.keys(recordedSteps(attempt, machine.key));
   if (steps.length > 0) attempt.log.info(`continues after ${steps.join(', ')}`);
   else if (earlier?.created !== undefined) {
-    attempt.log.warn(`adopts machine ${earlier.providerid}, which an earlier attempt made`);
+    attempt.log.warn(`adopts machine ${earlier.providerid}, which an earlier attempt created`);
     return { result: await resultOf(call, earlier), found: true };
   } else if (earlier !== undefined) throw halfMade(machine.key, earlier);
   const isFound = earlier !== undefined || (await mayHaveBeenMade(call));
@@ -55,13 +55,13 @@ export async function createMachine(
   if (typeof id !== 'string' || id === '') {
     throw new PluginError(
       'Invalid',
-      `plugin ${plugin.descriptor.name} returned no providerid from CREATE; it must be a string that names the machine`,
+      `plugin ${plugin.descriptor.name} returned no providerid from CREATE; it must be a string that identifies the machine`,
     );
   }
   if (earlier !== undefined && earlier.providerid !== id) {
     throw new PluginError(
       'MachineFailed',
-      `plugin ${plugin.descriptor.name} made machine ${id} although the key had machine ${earlier.providerid}: a step that it repeats must look for what it made. Both are deleted`,
+      `plugin ${plugin.descriptor.name} created machine ${id} although the key already had machine ${earlier.providerid}: a repeated step must find its earlier result. Both machines are deleted`,
       { result: { providerid: id } },
     );
   }
@@ -91,7 +91,7 @@ function refuseOther({ key, tags }: Pick<ProviderCall['machine'], 'key' | 'tags'
   if (asked === undefined || has === undefined || asked === has) return;
   throw new PluginError(
     'MachineFailed',
-    `machine ${earlier.providerid} of key ${key} was made for other hardware, another image or other fields, before a reset of the workflow`,
+    `machine ${earlier.providerid} of key ${key} was created for other hardware, another image or other fields before the workflow was reset`,
     { result: { providerid: earlier.providerid } },
   );
 }
@@ -100,7 +100,7 @@ function refuseOther({ key, tags }: Pick<ProviderCall['machine'], 'key' | 'tags'
 function halfMade(key: string, { providerid }: Machine): PluginError {
   return new PluginError(
     'MachineFailed',
-    `machine ${providerid} of key ${key} may lack parts: an interrupted CREATE made it, and the provider does not say what CREATE returned for it. It is replaced`,
+    `machine ${providerid} of key ${key} may be incomplete: CREATE was interrupted, and the provider does not return its result. The machine is replaced`,
     { result: { providerid } },
   );
 }
@@ -143,11 +143,11 @@ async function adoptMachine(call: ProviderCall): Promise<JsonObject> {
   if (found.created === undefined) {
     throw new PluginError(
       'Invalid',
-      `provider type ${descriptor.name} cannot tell again what CREATE of machine ${found.providerid} returned, so it cannot be adopted. ${instead}`,
+      `provider type ${descriptor.name} does not return the result of CREATE of machine ${found.providerid}, so the machine cannot be adopted. ${instead}`,
       { result: { providerid: found.providerid } },
     );
   }
-  attempt.log.info(`takes over machine ${found.providerid} of key ${machine.key}`);
+  attempt.log.info(`adopts machine ${found.providerid} of key ${machine.key}`);
   return resultOf(call, found);
 }
 

@@ -52,7 +52,7 @@ export async function refuseUnknownCreate({ parts, action, request, attempt }: T
   if (!isBlindDelete && !isSentOnce(parts, action, request)) return;
   const why =
     action === 'CREATE' && !attempt.isFirst
-      ? 'an earlier attempt did not report whether it had sent it'
+      ? 'an earlier attempt did not report whether it sent the request'
       : await unconfirmedCreate(parts, request);
   if (why !== undefined) throw unknownCreate({ request, plugin }, why);
 }
@@ -61,13 +61,13 @@ export async function refuseUnknownCreate({ parts, action, request, attempt }: T
 async function unconfirmedCreate(parts: ActivityParts, request: TaskRequest): Promise<string | undefined> {
   const { createBegun, absenceConfirmedAt } = request;
   if (createBegun === true && absenceConfirmedAt === undefined)
-    return 'an earlier task did not report what came of it';
+    return 'an earlier task did not report its result';
   const resetAt = await resetTime(parts);
   // The clock of the client may be ahead of the server's.
   if (resetAt === undefined || (absenceConfirmedAt !== undefined && absenceConfirmedAt > resetAt + skewMs))
     return undefined;
   const at = new Date(resetAt).toISOString();
-  return `the workflow was reset at ${at}, and what it did before is unknown; a confirmation counts from a minute later`;
+  return `the workflow was reset at ${at}, and its earlier actions are unknown; a confirmation counts from one minute after the reset`;
 }
 
 /**
@@ -136,8 +136,8 @@ function unknownCreate(
   const hostname = typeof config['hostname'] === 'string' ? config['hostname'] : nodeId;
   return new PluginError(
     'UnknownOutcome',
-    `CREATE of machine ${hostname} was sent to provider ${provider.name}, and it is unknown whether it was made (${what}). ` +
-      `Provider type ${plugin.descriptor.name} cannot tell, so it is not repeated. ${confirmAbsenceText(request)}`,
+    `CREATE of machine ${hostname} was sent to provider ${provider.name}, and it is unknown whether the machine was created (${what}). ` +
+      `Provider type ${plugin.descriptor.name} cannot find out, so CREATE is not repeated. ${confirmAbsenceText(request)}`,
     cause === undefined ? {} : { cause },
   );
 }

@@ -82,7 +82,7 @@ async function refuseOthers(provider: ProviderWithAbilities, machine: MachineInp
   }
   throw new PluginError(
     'NotReady',
-    `the provider still shows ${others.map(({ providerid }) => providerid).join(', ')} under the key ${machine.key}`,
+    `the provider still lists ${others.map(({ providerid }) => providerid).join(', ')} under the key ${machine.key}`,
     { retryAfterMs: 300 },
   );
 }

@@ -49,7 +49,7 @@ function refuseTooMany(found: readonly FoundMachine[], { clusterId, provider }: 
   if (bytes <= mostList) return;
   throw ApplicationFailure.nonRetryable(
     `account ${provider.name} has ${found.length} machines of earlier runs of cluster ${clusterId}, and their list has ` +
-      `${bytes} bytes of at most ${mostList}, so they cannot be adopted; nothing was created or deleted. Run 'heddle leaks' ` +
+      `${bytes} bytes, more than the limit of ${mostList}, so they cannot be adopted; nothing was created or deleted. Run 'heddle leaks' ` +
       'to see them: delete those that are not needed, or apply the cluster under another name.',
     'Invalid',
   );

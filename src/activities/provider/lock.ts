@@ -36,7 +36,7 @@ export async function takeLock(
   const begin = performance.now();
   const lock = locks(account);
   const holder = randomUUID();
-  attempt.at(`waits for its turn to call ${account}`);
+  attempt.at(`waits for the lock of ${account}`);
   for (;;) {
     if (await ask(lock, account, holder, leave)) return hold(lock, holder, performance.now() - begin);
     leave.throwIfAborted();

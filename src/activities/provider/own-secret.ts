@@ -21,7 +21,7 @@ export async function resolveOwnSecret(
   ) {
     throw new PluginError(
       'Auth',
-      'the reference stands nowhere in this task; a plugin may ask only for what its task names',
+      'the task does not contain this reference; a plugin may request only the secrets of its task',
     );
   }
   const { value, secrets } = await parts.resolveSecrets(
@@ -29,7 +29,7 @@ export async function resolveOwnSecret(
     { writtenBy: 'user', place: `a reference of ${request.nodeId}` },
   );
   attempt.hide(secrets);
-  if (typeof value !== 'string') throw new PluginError('Auth', 'the reference does not stand for a text');
+  if (typeof value !== 'string') throw new PluginError('Auth', 'the value of the reference is not text');
   return value;
 }
 

@@ -69,7 +69,7 @@ export async function runProviderTask(call: TaskCall): Promise<Pick<TaskOutcome,
     // No time is left for another attempt, which would end without a message.
     const error =
       callBudget.aborted && !(cause instanceof PluginError)
-        ? new PluginError('NotReady', `${attempt.step()} when its time was over`, {
+        ? new PluginError('NotReady', `timed out; last step: ${attempt.step()}`, {
             cause,
             retryAfterMs: 60_000,
           })
@@ -165,7 +165,7 @@ async function untilVisible(
 ): Promise<void> {
   const passedMs = activityInfo().currentAttemptScheduledTimestampMs - lastCallAt;
   const windowMs = descriptor.callDeadlineMs + descriptor.consistencyWindowMs;
-  attempt.at(`waits until an earlier call of ${descriptor.name} is over and visible`);
+  attempt.at(`waits until an earlier call of ${descriptor.name} has ended and its result is visible`);
   await wait(Math.max(0, windowMs - Math.max(0, passedMs) - (performance.now() - begunAt)), undefined, {
     signal: anySignal([attempt.signal, attempt.detach]),
   });
@@ -187,14 +187,14 @@ async function refuseOwned(parts: ActivityParts, machine: OwnMachine): Promise<v
     case 'mine':
       throw new PluginError(
         'Invalid',
-        `machine ${machine.providerid} belongs to a cluster now, so the sweep leaves it`,
+        `machine ${machine.providerid} now belongs to a cluster, so the sweep keeps it`,
       );
     case 'unclear':
-      throw new PluginError('Invalid', `the sweep leaves machine ${machine.providerid}, for ${owner.why}`);
+      throw new PluginError('Invalid', `the sweep keeps machine ${machine.providerid}: ${owner.why}`);
     default:
       throw new PluginError(
         'Invalid',
-        `the sweep leaves machine ${machine.providerid}, for its cluster is not planned yet and may take it over`,
+        `the sweep keeps machine ${machine.providerid}: its cluster is not planned yet and may adopt it`,
       );
   }
 }

@@ -43,7 +43,7 @@ export async function refuseSuperseded(parts: ActivityParts): Promise<void> {
   );
   if (run?.pending.some((task) => task.activityId === activityId && task.attempt === attempt) === true)
     return;
-  throw new PluginError('Retryable', 'another attempt has taken the place of this one');
+  throw new PluginError('Retryable', 'another attempt has replaced this one');
 }
 
 async function patiently<Value>(workflowId: string, answer: Promise<Value>): Promise<Value> {
@@ -53,7 +53,7 @@ async function patiently<Value>(workflowId: string, answer: Promise<Value>): Pro
     // Nothing was begun yet.
     throw new PluginError(
       'Retryable',
-      `the Temporal server did not tell of ${workflowId} (${cause instanceof Error ? cause.message : String(cause)})`,
+      `the Temporal server did not describe ${workflowId} (${cause instanceof Error ? cause.message : String(cause)})`,
       { cause },
     );
   }

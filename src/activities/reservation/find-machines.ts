@@ -50,7 +50,7 @@ export async function findCandidates(
   // That a machine does not answer now says nothing of whether it fits.
   if (silent.length > 0 && all === true)
     throw new Error(
-      `${silent.length} of ${names.length} machines do not answer, and one of them may be free: ${silent.slice(0, mostReasons).join(', ')}; check that workers run, and ask again`,
+      `${silent.length} of ${names.length} machines do not answer, and one of them may be free: ${silent.slice(0, mostReasons).join(', ')}; check that workers run, and try again`,
     );
   return {
     computers: left.slice(0, mostNamed).map(({ name, uid, defaultImage }) => ({ name, uid, defaultImage })),

@@ -24,7 +24,7 @@ export async function notify(
       await run(command, notification);
     }
   } catch (error) {
-    const why = `${notification.event} of reservation ${notification.reservation.id} was not told: ${error instanceof Error ? error.message : String(error)}`;
+    const why = `${notification.event} of reservation ${notification.reservation.id} was not delivered: ${error instanceof Error ? error.message : String(error)}`;
     log.warn({ notification: notification.id }, why);
     throw ApplicationFailure.retryable(why, 'Retryable');
   }

@@ -30,7 +30,7 @@ export async function operateMachine(
         why:
           view === undefined
             ? `machine ${machine} is no longer registered`
-            : `machine ${machine} was registered anew`,
+            : `machine ${machine} was registered again`,
       };
     const mine = operationOf(view, key);
     if (mine !== undefined && mine.state !== 'running') return endOf(mine);
@@ -43,7 +43,7 @@ export async function operateMachine(
       return {
         is: 'not done',
         answer: 'not done',
-        why: `machine ${machine} is busy: ${view.operation?.intent.kind} by ${view.operation?.by}, so ${intent.kind} was not begun`,
+        why: `machine ${machine} is busy: ${view.operation?.intent.kind} by ${view.operation?.by}, so ${intent.kind} did not start`,
       };
     }
     await pause(Math.min(slowMs, quickMs + (performance.now() - began) / 10), undefined, {

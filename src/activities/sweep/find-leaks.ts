@@ -48,7 +48,7 @@ export async function findLeaks(
       machine.state !== 'gone' && (isTagged(machine, parts.installation) || isMoved(machine, origins)),
   );
   const readable = ours.filter((machine) => readMachineKey(keyOf(machine)) !== undefined);
-  attempt.at(`asks whose ${readable.length} machines of ${provider.name} are`);
+  attempt.at(`looks up the owners of ${readable.length} machines of ${provider.name}`);
   const owners = await findOwners(parts.clusters, readable.map(toOwn));
   const unreadable = ours
     .filter((machine) => !readable.includes(machine))

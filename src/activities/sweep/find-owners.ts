@@ -114,7 +114,7 @@ async function ownersInCluster(
       ]),
     };
   } catch (error) {
-    return { owned: unclear(machines, `what cluster ${name} has could not be read`, error) };
+    return { owned: unclear(machines, `the machines of cluster ${name} could not be read`, error) };
   }
 }
 
@@ -194,7 +194,7 @@ async function ownersOfUntagged(
     const living = await clusters.living();
     return await Promise.all(machines.map(async (machine) => ownerAmong(clusters, living, machine)));
   } catch (error) {
-    return unclear(machines, 'the clusters that live could not be read', error);
+    return unclear(machines, 'the list of running clusters could not be read', error);
   }
 }
 

@@ -73,7 +73,7 @@ describe('receivers of notifications about reservations', () => {
 
   it.each([
     ['answers with an error', () => ({ url: `${url}/broken` }), /127\.0\.0\.1:\d+ answered 503/],
-    ['is not there', () => ({ url: 'http://127.0.0.1:1/' }), /was not told/],
+    ['is not there', () => ({ url: 'http://127.0.0.1:1/' }), /was not delivered/],
     [
       'fails',
       () => ({ command: ['/bin/sh', '-c', 'echo no mail today >&2; exit 3'] }),

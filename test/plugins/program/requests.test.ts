@@ -176,7 +176,10 @@ describe('a program that makes requests', () => {
     );
     expect(answers).toMatchObject([
       { id: 1, result: secret },
-      { id: 2, error: { kind: 'Auth', message: expect.stringContaining('stands nowhere in this task') } },
+      {
+        id: 2,
+        error: { kind: 'Auth', message: expect.stringContaining('the task does not contain this reference') },
+      },
     ]);
   });
 

@@ -281,7 +281,7 @@ describe('builds with faults', () => {
       builds: [
         {
           number: build,
-          why: expect.stringContaining('left no file $HEDDLE_OUTPUT.tar'),
+          why: expect.stringContaining('did not create the file $HEDDLE_OUTPUT.tar'),
           files: [],
           uploads: [],
         },

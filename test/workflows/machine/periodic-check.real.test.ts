@@ -54,7 +54,7 @@ describe('machines with periodic checks', () => {
       'it is right again',
       async () => (await stack.client.machines.show('kept')).drift.length === 0,
     );
-    expect(worker.output()).not.toContain('log is not whole');
+    expect(worker.output()).not.toContain('log is incomplete');
   });
 
   it.concurrent('image and absence: loaded again, or taken out of use; missing answers are neither', async () => {
