@@ -129,7 +129,7 @@ function parseRecord(file: string, text: string): LockRecord {
   try {
     const { owner, ...data } = JSON.parse(text) as { readonly owner: ProcessMark };
     if (Number.isInteger(owner.pid) && typeof owner.started === 'string') return { owner, data };
-    throw new Error('it names no process');
+    throw new Error('it contains no process');
   } catch (cause) {
     throw new Error(`${file} is not a lock file of Heddle; remove it if no process uses it`, { cause });
   }

@@ -47,7 +47,7 @@ export async function connectUnpinned(target: SshTarget, options: ConnectOptions
   if (target.password !== undefined && target.pinsWithPassword !== true) {
     throw new PluginError(
       'Invalid',
-      `the host key of ${describeTarget(target)} is not known, and a password is sent only to a host whose key is known: ` +
+      `the host key of ${describeTarget(target)} is unknown, and a password is sent only to a host with a known key: ` +
         'specify the host key, log in with a private key only, or accept the first key with `hostKeys: pin` of the account in heddle.yaml',
     );
   }

@@ -27,7 +27,7 @@ export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType }
       if (!opened.ok) throw ApplicationFailure.nonRetryable(opened.why, 'Invalid');
       const named = opened.args.at(-1);
       if (!isActivityCall(named))
-        throw ApplicationFailure.nonRetryable(`the input of ${activityType} names no call`, 'Invalid');
+        throw ApplicationFailure.nonRetryable(`the input of ${activityType} has no call`, 'Invalid');
       const { call, queue } = named;
       try {
         const advice = unknownMachineText(activityType, opened.args);

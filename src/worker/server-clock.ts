@@ -73,7 +73,7 @@ export async function watchServerClock(
 
 function problemOf(offset: ClockOffset): string {
   return (
-    `The clock of this host is ${describeOffset(offset)}; with more than ${clockBoundMs / 1_000} s a worker takes no tasks. ` +
+    `The clock of this host is ${describeOffset(offset)}; workers accept no tasks if the clock differs by more than ${clockBoundMs / 1_000} s. ` +
     'Synchronise it (chrony, systemd-timesyncd), then start the worker again'
   );
 }

@@ -47,7 +47,7 @@ describe('a worker', () => {
     const { operation } = await stack.client.apply(spec);
     await stack.client.waitFor('near', operation);
     writeFileSync(clock, String(hourMs));
-    await until('the worker has ended', () => /takes no tasks/.test(worker.output()) && isOver(worker.pid));
+    await until('the worker has ended', () => /accept no tasks/.test(worker.output()) && isOver(worker.pid));
   });
 });
 

@@ -103,7 +103,7 @@ export async function checkClock(connection: Connection, namespace: string): Pro
   if (isBeyond(offset, clockBoundMs))
     return fail(
       check,
-      `${text}; workers of this host take no tasks with more than ${clockBoundMs / 1_000} s`,
+      `${text}; workers of this host accept no tasks if it is off by more than ${clockBoundMs / 1_000} s`,
       'timedatectl',
     );
   return isBeyond(offset, unusualMs) ? warn(check, text, 'timedatectl') : ok(check, text);

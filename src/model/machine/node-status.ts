@@ -107,7 +107,7 @@ const rules: readonly Rule[] = [
     record.is === 'unknown' ? unknown('the record of its image could not be read') : undefined,
   (_, record) =>
     record !== undefined && revisionOf(record) === undefined
-      ? reload('the record of its image names no revision')
+      ? reload('the record of its image has no revision')
       : undefined,
   (_, record, wanted) =>
     record !== undefined && wanted !== undefined && revisionOf(record) !== wanted.revision

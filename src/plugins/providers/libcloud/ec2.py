@@ -17,7 +17,7 @@ class Response(EC2Response):
         """Libcloud finds no machines in any other document, such as a page of a proxy: it must not pass for an answer."""
         body = super().parse_body()
         if not getattr(body, "tag", "").endswith("Response"):
-            raise MalformedResponseError("This is no answer of EC2", body=self.body[:200], driver=self.connection.driver)
+            raise MalformedResponseError("The response is not from EC2", body=self.body[:200], driver=self.connection.driver)
         # Services other than Amazon's have other versions in their namespace, and Libcloud would find nothing.
         for element in body.iter():
             element.tag = f"{{{NAMESPACE}}}{local_name(element)}"
