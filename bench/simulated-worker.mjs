@@ -96,7 +96,7 @@ const parts = {
     shell: () => ({ run: refuse, exec: refuse, putFile: refuse }),
     connect: refuse,
   },
-  logs: createFolderStore({ folder: config.storeFolder }),
+  logs: createFolderStore({ folder: config.store.folder }),
   redact: createRedactors(),
   locks: (account) => locksOf(temporal, account),
   resources: resourcesOf(resources),

@@ -5,6 +5,7 @@ import type { ProviderAccount } from '../model/provider-account.js';
 import type { PinnedResource } from '../model/artifact/reference.js';
 import type { Claims, NodeAddress, NodePools, PluginLog, Shell } from '../plugins/contract.js';
 import type { Registry } from '../plugins/registry.js';
+import type { Settings } from '../schema/config.js';
 import type { BuilderParts } from './image/parts.js';
 import type { Absences } from './provider/absence.js';
 import type { RateLimiter } from './provider/rate-limiter.js';
@@ -15,6 +16,8 @@ import type { AttemptStep } from './step.js';
 /** What activities are made of; `worker.ts` puts it together. */
 export interface ActivityParts {
   readonly registry: Registry;
+  /** Of heddle.yaml, without what plugins check. */
+  readonly settings: Omit<Settings, 'providers' | 'automators'>;
   /** Provider accounts of this worker's configuration, by name. */
   readonly providers: Readonly<Record<string, ProviderAccount>>;
   /** The administrator's fields of automators, by their names; secrets are references. */
@@ -42,10 +45,6 @@ export interface ActivityParts {
   readonly locks: (provider: string) => Locks;
   /** For accounts whose calls are limited: when they may be called. */
   readonly rateLimiters: (provider: string) => RateLimiter | undefined;
-  /** Concurrent loads and captures of a site. */
-  readonly loadsAtOnce: number;
-  /** Failures in a row after which a machine is quarantined; 0: never. */
-  readonly quarantineAfter: number;
   readonly resources: Resources;
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;

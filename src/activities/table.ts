@@ -11,10 +11,8 @@ import {
 import { machineActions, type MachineAction } from '../model/machine/actions.js';
 import type { MachineTaskRequest } from '../model/machine/messages.js';
 import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
-import type { ReservationSettings } from '../model/reservation/state.js';
-import type { Limits, ServerFeatures } from '../model/cluster/limits.js';
+import type { ServerFeatures } from '../model/cluster/limits.js';
 import type { Peer, Task } from '../model/node/task.js';
-import type { BuildCommand } from '../schema/config-builder.js';
 import { beatUntilEnded, beginAttempt, openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator/automator-task.js';
 import { runCommand } from './automator/exec-task.js';
@@ -44,10 +42,10 @@ import { notifyReused } from './pool/notify-reused.js';
 import { createBatchActivities, type BatchActivities } from './provider/batch.js';
 import { findCandidates } from './reservation/find-machines.js';
 import { notify } from './reservation/notify.js';
-import { deliver, type WebhookParts } from './webhook/deliver.js';
+import { deliver } from './webhook/deliver.js';
 import { operateMachine } from './reservation/operate-machine.js';
 import { stopLoad } from './reservation/stop-load.js';
-import type { Computers, NotifySettings } from './reservation/parts.js';
+import type { Computers } from './reservation/parts.js';
 import { createSharedLists, type SharedLists } from './provider/shared-lists.js';
 import { survey } from './cluster/probe-nodes.js';
 import { findLeaks } from './sweep/find-leaks.js';
@@ -58,19 +56,13 @@ import { noTaskLog } from './task-log.js';
 import { findStart } from './find-start.js';
 
 /** What planning, images and reservations need beside the parts of tasks. */
-export interface CoreParts extends ActivityParts, Pick<WebhookParts, 'webhooks'> {
+export interface CoreParts extends ActivityParts {
   readonly features: ServerFeatures;
-  readonly limits: Limits;
-  /** The builders' commands, by their names. */
-  readonly commands: Readonly<Record<string, BuildCommand>>;
   readonly outputs: OutputReader;
   /** @throws an Error that says how to get the key, if the worker does not have it. */
   readonly findKey: (id: string) => void;
   readonly leases: NodeLeases;
   readonly computers: Computers;
-  readonly settings: ReservationSettings;
-  /** Receivers of notifications about reservations. */
-  readonly notify: NotifySettings;
 }
 
 /**

@@ -95,7 +95,7 @@ export function isSameAddress(one: string, other: string): boolean {
 
 /** @throws KeyError that says what to do if there are no keys. */
 export function openKeys(config: Config): KeyRing {
-  return config.keys === undefined
-    ? openKeyRing({ folder: config.keyFolder, create: false })
-    : parseKeyRing(config.keys, 'HEDDLE_KEYS');
+  return config.exportedKeys === undefined
+    ? openKeyRing({ folder: config.keys.folder, create: false })
+    : parseKeyRing(config.exportedKeys, 'HEDDLE_KEYS');
 }

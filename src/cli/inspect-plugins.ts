@@ -3,9 +3,9 @@ import { loadRegistry, type Registry } from '../plugins/registry.js';
 
 /** The plugins that a worker with this configuration has; none of them runs. @throws ProblemsError */
 export async function inspectPlugins({
-  pluginFolders: folders,
+  plugins: folders,
   programs,
-}: Pick<Config, 'pluginFolders' | 'programs'>): Promise<Registry> {
+}: Pick<Config, 'plugins' | 'programs'>): Promise<Registry> {
   const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
   await registry.close();
   return registry;

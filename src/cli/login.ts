@@ -98,7 +98,7 @@ export async function findTarget(
   return readTarget(node, { payload, auth, mayPin, jump: way });
 }
 
-type LoginConfig = Pick<Config, 'environment' | 'providers' | 'pluginFolders' | 'programs'>;
+type LoginConfig = Pick<Config, 'environment' | 'providers' | 'plugins' | 'programs'>;
 
 interface KnownLogin {
   readonly node: string;

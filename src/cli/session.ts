@@ -63,7 +63,7 @@ async function requireKeys(
     openKeys(config);
   } catch (error) {
     const used = error instanceof NoKeysError ? await keyInUse(server) : undefined;
-    throw used === undefined ? error : new KeyError(missingKey(server, used, config.keyFolder));
+    throw used === undefined ? error : new KeyError(missingKey(server, used, config.keys.folder));
   }
 }
 

@@ -2,24 +2,10 @@ import { existsSync, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { byName } from '../model/by-name.js';
-import type { JsonObject } from '../model/json.js';
 import type { ProviderAccount } from '../model/provider-account.js';
-import { toLimits, toReservations, toSweep, type ReservationConfig } from './convert.js';
-import { defaultLimits, type Limits } from '../model/cluster/limits.js';
-import type { WebhookAccount } from '../activities/webhook/deliver.js';
-import type { RunFolders } from '../model/node/run-folders.js';
-import type { SweepSettings } from '../model/sweep/sweep.js';
 import type { ProgramOptions } from '../plugins/program/load-program.js';
-import {
-  configSchema,
-  metricsAddressSchema,
-  type WrittenBucket,
-  type WrittenConfig,
-  type WrittenProvider,
-} from '../schema/config.js';
-import type { BuildCommand } from '../schema/config-builder.js';
+import { configSchema, metricsAddressSchema, type Settings } from '../schema/config.js';
 import { readConfigFile } from '../schema/read-config.js';
-import { milliseconds } from '../model/milliseconds.js';
 import { defaultSite } from '../model/names.js';
 import { writtenReferences } from '../model/secret-reference.js';
 import { simpleNameSchema } from '../schema/names.js';
@@ -33,59 +19,23 @@ import { loadTemporal, type Environment, type TemporalConfig } from './temporal.
 
 export type { Environment, TemporalConfig } from './temporal.js';
 
-/** The whole configuration, with defaults filled in and absolute paths. */
-export interface Config {
+/** The settings of heddle.yaml with absolute paths and what variables override, and what else the process needs. */
+export interface Config extends Readonly<Omit<Settings, 'providers'>> {
   /** The heddle.yaml that was read; absent if there is none. */
   readonly file?: string;
   /** Keys, logs and state; created by `prepareFolder`. */
   readonly dataFolder: string;
-  /** Downloads; can be deleted at any time. */
   readonly cacheFolder: string;
-  /** The site whose tasks this worker executes. */
   readonly site: string;
-  /** Provider accounts by name. */
+  /** Provider accounts by name, each with its site. */
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  /** Administrators' fields by automator, as written. Secrets are references. */
-  readonly automators: Readonly<Record<string, { readonly fields: JsonObject }>>;
-  /** Folders that contain `providers/` and `automators/`, in addition to the built-in one. */
-  readonly pluginFolders: readonly string[];
+  readonly keys: { readonly folder: string };
+  readonly store: Settings['store'] & { readonly folder: string };
+  readonly builder: Settings['builder'] & { readonly folder: string };
+  /** Keys as `heddle keys export` prints them, from HEDDLE_KEYS; they replace those of the folder. */
+  readonly exportedKeys?: string;
   /** Environment and limits of plugins that run as programs. */
   readonly programs: ProgramOptions;
-  readonly keyFolder: string;
-  /** Keys as `heddle keys export` prints them, from HEDDLE_KEYS; they replace those of the folder. */
-  readonly keys?: string;
-  readonly storeFolder: string;
-  /** The object store for logs, as written. Default: logs are kept in the folder. */
-  readonly bucket?: WrittenBucket;
-  /** Limits of the task logs in the folder. */
-  readonly logBounds: Pick<WrittenConfig['store'], 'logDays' | 'logFiles' | 'logMb'>;
-  /** Limits of the run folders of scripts on a node. */
-  readonly runFolders: RunFolders;
-  readonly encryption: 'required' | 'optional';
-  /** Secret references that cluster files may use, as patterns. Default: all except commands. */
-  readonly allowedReferences?: readonly string[];
-  /** Environment variables that are passed to commands of cluster files. */
-  readonly commandVariables: readonly string[];
-  /** How a large cluster is split into workflows. */
-  readonly limits: Limits;
-  /** Whether workflows record where they wait. */
-  readonly stackTraces: boolean;
-  /** The search for orphaned machines. */
-  readonly sweep: SweepSettings;
-  /** Interval of the periodic checks of machines and images, in ms. */
-  readonly checksEveryMs: number;
-  /** Maximum number of concurrent loads and captures of machines in a site. */
-  readonly loadsAtOnce: number;
-  /** Consecutive failures after which a machine is quarantined; 0 for never. */
-  readonly quarantineAfter: number;
-  /** Reservations of machines. */
-  readonly reservations: ReservationConfig;
-  /** Receivers of events, by name. Secrets are references. */
-  readonly webhooks: Readonly<Record<string, WebhookAccount>>;
-  /** Settings of image builders. */
-  readonly builder: BuilderConfig;
-  /** Address of the worker's metrics endpoint. Default: no endpoint. */
-  readonly metricsAddress?: string;
   readonly temporal: TemporalConfig;
   /** The whole environment, for secret references and child processes. */
   readonly environment: Environment;
@@ -97,16 +47,6 @@ export interface Config {
   readonly references: readonly string[];
   /** The place of a setting in the file; absent without a file. */
   readonly locate?: (path: Path) => Place;
-}
-
-interface BuilderConfig {
-  /** Maximum number of concurrent builds in a site. */
-  readonly builds: number;
-  /** Maximum number of concurrent uploads on one builder. */
-  readonly uploads: number;
-  readonly folder: string;
-  /** Commands that create image files, by the names that images use. */
-  readonly commands: Readonly<Record<string, BuildCommand>>;
 }
 
 export interface LoadConfigOptions {
@@ -184,8 +124,8 @@ export function loadConfig({
       return [name, toProvider(provider, site)];
     }),
   );
-  const { logDays, logFiles, logMb } = written.store;
   return {
+    ...written,
     file: found?.file,
     locate: found?.locate,
     dataFolder,
@@ -197,54 +137,41 @@ export function loadConfig({
     }),
     site,
     providers,
-    automators: written.automators,
-    pluginFolders: written.plugins.map((entry, index) =>
+    plugins: written.plugins.map((entry, index) =>
       findPluginFolder(entry, base, home, found?.locate(['plugins', index])),
     ),
     programs: {
       environment: env,
       passed: written.pluginEnvironment,
       pythonFolder: join(dataFolder, 'python'),
-      limits: Object.fromEntries(
-        Object.entries(written.pluginLimits).map(([name, limits]) => [name, toLimits(limits)]),
-      ),
+      limits: written.pluginLimits,
     },
-    keyFolder: chooseFolder({
-      key: 'keyFolder',
-      path: ['keys', 'folder'],
-      written: written.keys.folder,
-      fallback: join(dataFolder, 'keys'),
-    }),
-    keys: nonEmpty(env['HEDDLE_KEYS']),
-    storeFolder: chooseFolder({
-      key: 'storeFolder',
-      path: ['store', 'folder'],
-      written: written.store.folder,
-      fallback: join(dataFolder, 'store'),
-    }),
-    bucket: written.store.s3,
-    logBounds: { logDays, logFiles, logMb },
-    runFolders: written.runFolders,
-    encryption: written.encryption,
-    allowedReferences: written.secrets?.allow,
-    commandVariables: written.secrets?.environment ?? [],
-    limits: { ...defaultLimits, ...written.scale },
-    stackTraces: written.stackTraces,
-    reservations: toReservations(written.reservations),
-    sweep: toSweep(written.sweep),
-    checksEveryMs: milliseconds(written.periodicChecks?.every ?? 300),
-    loadsAtOnce: written.loadsAtOnce,
-    quarantineAfter: written.quarantineAfter,
-    metricsAddress,
+    keys: {
+      folder: chooseFolder({
+        key: 'keyFolder',
+        path: ['keys', 'folder'],
+        written: written.keys.folder,
+        fallback: join(dataFolder, 'keys'),
+      }),
+    },
+    exportedKeys: nonEmpty(env['HEDDLE_KEYS']),
+    store: {
+      ...written.store,
+      folder: chooseFolder({
+        key: 'storeFolder',
+        path: ['store', 'folder'],
+        written: written.store.folder,
+        fallback: join(dataFolder, 'store'),
+      }),
+    },
+    metrics: metricsAddress === undefined ? undefined : { address: metricsAddress },
     webhooks: byName(Object.entries(written.webhooks)),
     builder: {
-      builds: written.builder?.builds ?? 1,
-      uploads: written.builder?.uploads ?? 4,
-      commands: written.builder?.commands ?? {},
+      ...written.builder,
       folder: chooseFolder({
         key: 'builder.folder',
         path: ['builder', 'folder'],
-        written: written.builder?.folder,
+        written: written.builder.folder,
         fallback: join(dataFolder, 'images'),
       }),
     },
@@ -296,7 +223,7 @@ interface Setting {
 
 interface FoundConfig {
   readonly file: string;
-  readonly config: WrittenConfig;
+  readonly config: Settings;
   readonly locate: (path: Path) => Place;
 }
 
@@ -353,7 +280,7 @@ function configError(problems: ConstructorParameters<typeof ProblemsError>[1]): 
   return new ProblemsError('The configuration cannot be used:', problems);
 }
 
-function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): ProviderAccount {
+function toProvider({ site, ...provider }: Settings['providers'][string], ownSite: string): ProviderAccount {
   return { ...provider, site: site ?? ownSite };
 }
 

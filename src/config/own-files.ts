@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Json } from '../model/json.js';
-import { configSchema, type WrittenConfig } from '../schema/config.js';
+import { configSchema, type Settings } from '../schema/config.js';
 import { checkFiles, fileKinds, type NamedFile } from '../schema/named-files.js';
 import { placeProblems, ProblemsError, type Path, type Place } from '../schema/problem.js';
 import { schemaAt, unwrap } from '../schema/zod-problems.js';
@@ -13,10 +13,7 @@ import type { Environment } from './temporal.js';
  * fields of plugins that do.
  * @param toPath converts a path of the file to an absolute one.
  */
-export function findNamedFiles(
-  config: WrittenConfig,
-  toPath: (path: string) => string,
-): readonly NamedFile[] {
+export function findNamedFiles(config: Settings, toPath: (path: string) => string): readonly NamedFile[] {
   return filesIn(config as unknown as Json, [], toPath);
 }
 
@@ -60,8 +57,8 @@ export function otherOwnerOf(folder: string): number | undefined {
 interface OwnPlaces {
   readonly file?: string;
   readonly dataFolder: string;
-  readonly keyFolder: string;
-  readonly storeFolder: string;
+  readonly keys: { readonly folder: string };
+  readonly store: { readonly folder: string };
   readonly builder: { readonly folder: string };
   readonly temporal: { readonly files: readonly string[] };
   readonly environment: Environment;
@@ -74,14 +71,14 @@ interface OwnPlaces {
 export function ownPaths({
   file,
   dataFolder,
-  keyFolder,
-  storeFolder,
+  keys,
+  store,
   builder,
   temporal,
   environment,
 }: OwnPlaces): readonly string[] {
   const vaultToken = join(environment['HOME'] ?? homedir(), '.vault-token');
-  const folders = [dataFolder, keyFolder, storeFolder, builder.folder];
+  const folders = [dataFolder, keys.folder, store.folder, builder.folder];
   return [...folders, ...temporal.files, vaultToken, ...(file === undefined ? [] : [file])];
 }
 

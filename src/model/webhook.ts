@@ -16,8 +16,6 @@ export const eventTypes = [
   ...notificationEvents.map((event) => `reservation.${event}` as const),
 ] as const satisfies readonly (ClusterEvent | ReservationEvent)['type'][];
 
-export type EventType = (typeof eventTypes)[number];
-
 /** Input of the workflow `delivery` and of its activity: one event, to one webhook. */
 export interface Delivery {
   readonly webhook: string;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { commandSchema, madeFolderSchema } from './config-accounts.js';
 import { patternFault } from './field-constraints.js';
 import { simpleNameSchema, variableNameSchema } from './names.js';
+import { section } from './section.js';
 
 const patternSchema = z
   .string()
@@ -36,46 +37,43 @@ const buildCommandSchema = z
 export type BuildCommand = z.output<typeof buildCommandSchema>;
 
 /** Settings of image builders. */
-export const builderSchema = z
-  .strictObject({
-    builds: z
-      .int()
-      .min(1)
-      .max(100)
-      .exactOptional()
-      .meta({
-        title: 'Builds',
-        default: 1,
-        description:
-          'Maximum number of concurrent image builds in a site. Must be equal on all builders of a site.',
-      }),
-    uploads: z
-      .int()
-      .min(1)
-      .max(100)
-      .exactOptional()
-      .meta({
-        title: 'Uploads',
-        default: 4,
-        description: 'Maximum number of concurrent uploads of image files on one builder.',
-      }),
-    folder: madeFolderSchema
-      .exactOptional()
-      .meta({
-        title: 'Folder',
-        description:
-          'Folder of image files, shared by all builders of a site. Default: images in the data folder.',
-      }),
-    commands: z
-      .record(simpleNameSchema, buildCommandSchema)
-      .exactOptional()
-      .meta({
+export const builderSchema = section(
+  z
+    .strictObject({
+      builds: z
+        .int()
+        .min(1)
+        .max(100)
+        .default(1)
+        .meta({
+          title: 'Builds',
+          description:
+            'Maximum number of concurrent image builds in a site. Must be equal on all builders of a site.',
+        }),
+      uploads: z
+        .int()
+        .min(1)
+        .max(100)
+        .default(4)
+        .meta({
+          title: 'Uploads',
+          description: 'Maximum number of concurrent uploads of image files on one builder.',
+        }),
+      folder: madeFolderSchema
+        .exactOptional()
+        .meta({
+          title: 'Folder',
+          description:
+            'Folder of image files, shared by all builders of a site. Default: images in the data folder.',
+        }),
+      commands: section(z.record(simpleNameSchema, buildCommandSchema)).meta({
         title: 'Commands',
         description:
           'Commands that create image files, by the names that images use: {debian: {run, variables}}.',
       }),
-  })
-  .meta({
-    title: 'Builder',
-    description: 'Settings of image builders: {builds, uploads, folder, commands}.',
-  });
+    })
+    .meta({
+      title: 'Builder',
+      description: 'Settings of image builders: {builds, uploads, folder, commands}.',
+    }),
+);

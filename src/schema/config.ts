@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { defaultLimits } from '../model/cluster/limits.js';
-import { defaultSweep } from '../model/sweep/sweep.js';
 import { fieldsSchema } from './any-fields.js';
 import {
   commandSchema,
@@ -14,6 +13,7 @@ import { runFoldersSchema, storeSchema } from './config-retention.js';
 import { durationSchema } from './duration.js';
 import { passedVariableSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { referencePatternFault } from './reference-pattern.js';
+import { section } from './section.js';
 import { insecureSchema, isProtected, notEncrypted, receiverUrlSchema, webhookSchema } from './webhook.js';
 
 /** A numeric address, because a process listens on it. */
@@ -105,45 +105,41 @@ export const configSchema = z
       .meta({ title: 'Keys', description: 'Keys that payloads are encrypted with.' }),
     store: storeSchema,
     runFolders: runFoldersSchema,
-    scale: z
-      .strictObject({
+    scale: section(
+      z.strictObject({
         inlineNodes: z
           .int()
           .min(1)
           .max(200)
-          .exactOptional()
+          .default(defaultLimits.inlineNodes)
           .meta({
             title: 'Inline nodes',
-            default: defaultLimits.inlineNodes,
             description: "Maximum number of nodes that a cluster's own workflow runs.",
           }),
         groupNodes: z
           .int()
           .min(1)
           .max(200)
-          .exactOptional()
+          .default(defaultLimits.groupNodes)
           .meta({
             title: 'Group nodes',
-            default: defaultLimits.groupNodes,
             description: 'Maximum number of nodes that each further workflow of a cluster runs.',
           }),
         inFlight: z
           .int()
           .min(1)
           .max(500)
-          .exactOptional()
+          .default(defaultLimits.inFlight)
           .meta({
             title: 'In flight',
-            default: defaultLimits.inFlight,
             description:
               "Maximum number of concurrent tasks of one workflow. Keep it below the server's limit of pending activities.",
           }),
-      })
-      .exactOptional()
-      .meta({
-        title: 'Scale',
-        description: 'How a large cluster is split into workflows; applied when an operation is planned.',
       }),
+    ).meta({
+      title: 'Scale',
+      description: 'How a large cluster is split into workflows; applied when an operation is planned.',
+    }),
     stackTraces: z
       .boolean()
       .default(false)
@@ -152,17 +148,16 @@ export const configSchema = z
         description:
           'Whether a worker records where its workflows wait, for stack traces in the Web UI and on SIGUSR2. Doubles the duration of workflow tasks.',
       }),
-    sweep: z
-      .strictObject({
+    sweep: section(
+      z.strictObject({
         every: durationSchema
           .refine((seconds) => seconds >= 1, { error: 'is less than a second' })
-          .exactOptional()
-          .meta({ title: 'Every', default: '15m', description: 'Interval between sweeps, such as "15m".' }),
+          .default(15 * 60)
+          .meta({ title: 'Every', description: 'Interval between sweeps, such as "15m".' }),
         minimumAge: durationSchema
-          .exactOptional()
+          .default(60 * 60)
           .meta({
             title: 'Minimum age',
-            default: '1h',
             description:
               'Minimum time between the first observation of an orphaned machine and its deletion, such as "1h".',
           }),
@@ -170,40 +165,33 @@ export const configSchema = z
           .int()
           .min(1)
           .max(1_000)
-          .exactOptional()
-          .meta({
-            title: 'Cap',
-            default: defaultSweep.policy.cap,
-            description: 'Maximum number of machines deleted in one sweep.',
-          }),
+          .default(5)
+          .meta({ title: 'Cap', description: 'Maximum number of machines deleted in one sweep.' }),
         delete: z
           .boolean()
-          .exactOptional()
+          .default(false)
           .meta({
             title: 'Delete',
-            default: defaultSweep.policy.delete,
             description: 'Whether sweeps delete orphaned machines. If false, heddle leaks only lists them.',
           }),
-      })
-      .exactOptional()
-      .meta({
-        title: 'Sweep',
-        description: 'The periodic search for orphaned machines. Must be equal on all workers.',
       }),
-    periodicChecks: z
-      .strictObject({
+    ).meta({
+      title: 'Sweep',
+      description: 'The periodic search for orphaned machines. Must be equal on all workers.',
+    }),
+    periodicChecks: section(
+      z.strictObject({
         every: durationSchema
           .refine((seconds) => seconds >= 1, { error: 'is less than a second' })
-          .exactOptional()
-          .meta({ title: 'Every', default: '5m', description: 'Interval between checks, such as "5m".' }),
-      })
-      .exactOptional()
-      .meta({
-        title: 'Periodic checks',
-        description: 'How often registered machines and images are checked. Must be equal on all workers.',
+          .default(5 * 60)
+          .meta({ title: 'Every', description: 'Interval between checks, such as "5m".' }),
       }),
-    secrets: z
-      .strictObject({
+    ).meta({
+      title: 'Periodic checks',
+      description: 'How often registered machines and images are checked. Must be equal on all workers.',
+    }),
+    secrets: section(
+      z.strictObject({
         allow: z
           .array(
             z
@@ -230,9 +218,8 @@ export const configSchema = z
             description:
               'Environment variables of the worker that are passed to exec: commands of cluster files in addition to PATH, HOME and LANG.',
           }),
-      })
-      .exactOptional()
-      .meta({ title: 'Secrets', description: 'What references in cluster files may access.' }),
+      }),
+    ).meta({ title: 'Secrets', description: 'What references in cluster files may access.' }),
     loadsAtOnce: z
       .int()
       .min(1)
@@ -253,30 +240,24 @@ export const configSchema = z
         description:
           'Number of consecutive failed operations after which a machine is quarantined; 0 for never. Must be equal on all workers.',
       }),
-    builder: builderSchema.exactOptional(),
-    reservations: z
-      .strictObject({
+    builder: builderSchema,
+    reservations: section(
+      z.strictObject({
         prepare: durationSchema
-          .exactOptional()
+          .default(15 * 60)
           .meta({
             title: 'Prepare',
-            default: '15m',
             description: 'How long before a reservation starts its machines are prepared, such as "15m".',
           }),
         remind: durationSchema
-          .exactOptional()
+          .default(10 * 60)
           .meta({
             title: 'Remind',
-            default: '10m',
             description: 'How long before a reservation ends its user is reminded, such as "10m".',
           }),
         longest: durationSchema
-          .exactOptional()
-          .meta({
-            title: 'Longest',
-            default: '7d',
-            description: 'Maximum duration of a reservation, such as "7d".',
-          }),
+          .default(7 * 86_400)
+          .meta({ title: 'Longest', description: 'Maximum duration of a reservation, such as "7d".' }),
         notify: z
           .strictObject({
             url: receiverUrlSchema
@@ -298,13 +279,12 @@ export const configSchema = z
             description:
               'Receivers of notifications about reservations: {url, insecure, command}. Default: none.',
           }),
-      })
-      .exactOptional()
-      .meta({
-        title: 'Reservations',
-        description:
-          'Reservations of machines: {prepare, remind, longest, notify}. Must be equal on all workers.',
       }),
+    ).meta({
+      title: 'Reservations',
+      description:
+        'Reservations of machines: {prepare, remind, longest, notify}. Must be equal on all workers.',
+    }),
     webhooks: z
       .record(simpleNameSchema, webhookSchema)
       .prefault({})
@@ -339,6 +319,21 @@ export const configSchema = z
       'Settings of workers: heddle.yaml. The connection to Temporal is configured by temporal.toml and TEMPORAL_ variables.',
   });
 
-export type WrittenConfig = z.output<typeof configSchema>;
-export type WrittenBucket = NonNullable<WrittenConfig['store']['s3']>;
-export type WrittenProvider = WrittenConfig['providers'][string];
+/** heddle.yaml with defaults; durations in seconds. It is a valid heddle.yaml itself. */
+export type Settings = z.output<typeof configSchema>;
+
+/** Settings that a worker reads only when it starts. It applies changes of the others while it runs. */
+export const restartSettings: readonly (keyof Settings)[] = [
+  'dataFolder',
+  'cacheFolder',
+  'site',
+  'plugins',
+  'pluginEnvironment',
+  'pluginLimits',
+  'keys',
+  'store',
+  'encryption',
+  'stackTraces',
+  'builder',
+  'metrics',
+];

@@ -1,11 +1,11 @@
-import { configSchema, type WrittenConfig } from './config.js';
+import { configSchema, type Settings } from './config.js';
 import { isPlainObject } from './plain-json.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
 import { readYamlFile } from './yaml-source.js';
 import { problemsFromZod } from './zod-problems.js';
 
 export type ConfigReading =
-  | { readonly ok: true; readonly config: WrittenConfig; readonly locate: (path: Path) => Place }
+  | { readonly ok: true; readonly config: Settings; readonly locate: (path: Path) => Place }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   ScheduleAlreadyRunning,
   ScheduleOverlapPolicy,
@@ -14,20 +15,19 @@ import {
   sweepScheduleId,
   sweepWorkflowType,
 } from '../model/names.js';
-import type { SweepInput, SweepSettings } from '../model/sweep/sweep.js';
+import { milliseconds } from '../model/milliseconds.js';
+import type { SweepInput } from '../model/sweep/sweep.js';
+import type { Settings } from '../schema/config.js';
 
 const deadlineMs = 10_000;
 
 /** What the workers of an installation run by Schedules. */
-export interface ScheduleSettings {
-  readonly sweep: SweepSettings;
-  readonly checksEveryMs: number;
-}
+export type ScheduleSettings = Pick<Settings, 'sweep' | 'periodicChecks'>;
 
 /** Creates or updates the Schedule of the leak sweep. @returns the problem, as a message. */
 export function keepSweepSchedule(
   temporal: Client,
-  settings: SweepSettings,
+  settings: Settings['sweep'],
   currentKey?: string,
 ): Promise<string | undefined> {
   return keepSchedule(temporal, sweepSchedule(settings), currentKey);
@@ -63,36 +63,30 @@ export async function restoreSchedules(
     .filter((_, index) => made[index]);
 }
 
-function schedulesOf({ sweep, checksEveryMs }: ScheduleSettings): readonly KeptSchedule[] {
-  return [sweepSchedule(sweep), periodicChecksSchedule(checksEveryMs)];
+function schedulesOf({ sweep, periodicChecks }: ScheduleSettings): readonly KeptSchedule[] {
+  return [sweepSchedule(sweep), periodicChecksSchedule(periodicChecks)];
 }
 
-function sweepSchedule({ everyMs, policy }: SweepSettings): KeptSchedule {
+function sweepSchedule({ every, minimumAge, ...limits }: Settings['sweep']): KeptSchedule {
+  const policy = { minimumAgeMs: milliseconds(minimumAge), ...limits };
   const input: SweepInput = { policy };
   return {
     scheduleId: sweepScheduleId,
-    everyMs,
+    everyMs: milliseconds(every),
     without: 'orphaned machines are not detected',
     action: { ...actionOf(sweepWorkflowType, 'sweep'), args: [input], staticSummary: 'orphaned machines' },
     keptArgs: ([current]) => {
       const { resumed } = (current as Partial<SweepInput> | undefined) ?? {};
       return [resumed === undefined ? input : { ...input, resumed }];
     },
-    isSame: ([current]) => {
-      const {
-        minimumAgeMs,
-        cap,
-        delete: deletes,
-      } = (current as Partial<SweepInput> | undefined)?.policy ?? {};
-      return minimumAgeMs === policy.minimumAgeMs && cap === policy.cap && deletes === policy.delete;
-    },
+    isSame: ([current]) => isDeepStrictEqual((current as Partial<SweepInput> | undefined)?.policy, policy),
   };
 }
 
-function periodicChecksSchedule(everyMs: number): KeptSchedule {
+function periodicChecksSchedule({ every }: Settings['periodicChecks']): KeptSchedule {
   return {
     scheduleId: periodicChecksScheduleId,
-    everyMs,
+    everyMs: milliseconds(every),
     without: 'machines are not checked, and outdated images are not rebuilt',
     action: {
       ...actionOf(periodicChecksWorkflowType, 'periodic-checks'),

@@ -24,18 +24,7 @@ import { createRateLimiters } from './account-workflows.js';
 /** The parts of activities that follow from heddle.yaml, and are replaced when it changes. */
 export type ConfiguredParts = Pick<
   CoreParts,
-  | 'limits'
-  | 'loadsAtOnce'
-  | 'quarantineAfter'
-  | 'commands'
-  | 'settings'
-  | 'notify'
-  | 'webhooks'
-  | 'providers'
-  | 'automators'
-  | 'forbiddenReferences'
-  | 'resolveSecrets'
-  | 'rateLimiters'
+  'settings' | 'providers' | 'automators' | 'forbiddenReferences' | 'resolveSecrets' | 'rateLimiters'
 >;
 
 interface Surroundings {
@@ -52,16 +41,10 @@ export function configuredParts(
 ): ConfiguredParts {
   const secrets = configuredSecrets(config, registry);
   const allowsNow = (): AllowReference =>
-    allowReferences(config.allowedReferences, ownPaths(config), [...secrets.known], secrets.commands);
-  const sources = { ...secretSources, commandVariables: config.commandVariables };
+    allowReferences(config.secrets.allow, ownPaths(config), [...secrets.known], secrets.commands);
+  const sources = { ...secretSources, commandVariables: config.secrets.environment };
   return {
-    limits: config.limits,
-    loadsAtOnce: config.loadsAtOnce,
-    quarantineAfter: config.quarantineAfter,
-    commands: config.builder.commands,
-    settings: config.reservations.settings,
-    notify: config.reservations.notify,
-    webhooks: config.webhooks,
+    settings: config,
     ...checked,
     forbiddenReferences: (value: Json) =>
       findReferences(value).length === 0 ? [] : forbiddenReferences(value, allowsNow()),

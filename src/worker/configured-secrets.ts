@@ -10,10 +10,7 @@ import { pathsIn, type NamedFile } from '../schema/named-files.js';
 import { inventoriesOf } from '../schema/references.js';
 
 type Written = Pick<Config, 'providers' | 'automators'> &
-  Partial<Pick<Config, 'references' | 'namedFiles' | 'pluginFolders' | 'commandVariables'>> & {
-    /** Variables that plugins get, by their names. */
-    readonly programs?: Pick<Config['programs'], 'passed'>;
-  };
+  Partial<Pick<Config, 'references' | 'namedFiles' | 'plugins' | 'pluginEnvironment' | 'secrets'>>;
 
 interface ConfiguredSecrets {
   /**
@@ -36,14 +33,14 @@ export function configuredSecrets(
     automators,
     references = [],
     namedFiles = [],
-    pluginFolders = [],
-    programs,
-    commandVariables = [],
+    plugins: pluginFolders = [],
+    pluginEnvironment = {},
+    secrets = { environment: [] },
   }: Written,
   registry: Registry,
 ): ConfiguredSecrets {
   const known = new Set(references);
-  for (const name of [...Object.values(programs?.passed ?? {}).flat(), ...commandVariables])
+  for (const name of [...Object.values(pluginEnvironment).flat(), ...secrets.environment])
     known.add(`env:${name}`);
   const commands: (readonly string[])[] = [];
   const close = (paths: readonly string[]): void => paths.forEach((path) => known.add(`file:${path}`));

@@ -53,7 +53,7 @@ function readBuild(): string {
 }
 
 function digestsOf(
-  { providers, automators, webhooks, allowedReferences, limits }: Config,
+  { providers, automators, webhooks, secrets, scale }: Config,
   registry: Registry,
 ): ConfigDigests {
   return {
@@ -61,8 +61,8 @@ function digestsOf(
     ...eachOf('automator', automators),
     ...pluginDigests(registry.versions()),
     ...eachOf('webhook', webhooks),
-    'secrets.allow': digestOf(allowedReferences ?? null),
-    scale: digestOf({ ...limits }),
+    'secrets.allow': digestOf(secrets.allow ?? null),
+    scale: digestOf(scale),
     version: digestOf(
       registry
         .versions()

@@ -8,14 +8,14 @@ import type { LogStore } from '../store/store.js';
 
 /** Where this worker's logs go: to the bucket in heddle.yaml, or into the folder. */
 export function openLogStore(
-  { bucket, storeFolder }: Pick<Config, 'bucket' | 'storeFolder'>,
+  { store: { s3: bucket, folder } }: Pick<Config, 'store'>,
   sources: SecretSources,
   report: (message: string) => void,
 ): LogStore {
-  if (bucket === undefined) return createFolderStore({ folder: storeFolder });
+  if (bucket === undefined) return createFolderStore({ folder });
   return createS3Store({
     bucket: openBucket(bucket, () => readBucketCredentials(bucket, sources)),
-    folder: storeFolder,
+    folder,
     report,
   });
 }

@@ -8,12 +8,9 @@ import { ArchiveError } from '../store/archive/entry.js';
 import { createResourceCache, type ResourceCache } from '../store/resource-cache.js';
 
 /** Resources as this worker needs them: from the Temporal server, kept on its disk. */
-export function openResourceCache(
-  temporal: Client,
-  { storeFolder }: Pick<Config, 'storeFolder'>,
-): ResourceCache {
+export function openResourceCache(temporal: Client, { store }: Pick<Config, 'store'>): ResourceCache {
   return createResourceCache({
-    folder: join(storeFolder, 'resources'),
+    folder: join(store.folder, 'resources'),
     fetch: (digest) => temporal.withDeadline(Date.now() + 120_000, () => readContent(temporal, digest)),
   });
 }

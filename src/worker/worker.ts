@@ -95,7 +95,7 @@ export interface PreparedWorkers extends Reloadable {
 /** Makes the workers of `prepareWorkers` and runs them. */
 export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleWorker> {
   const { config, log } = options;
-  installRuntime(log, config.metricsAddress);
+  installRuntime(log, config.metrics?.address);
   const prepared = await prepareWorkers(options);
   const queues = await runQueues(prepared.workers);
   const stopFollowing =
@@ -145,7 +145,7 @@ export async function prepareWorkers({
   refuseForeignSettings(config);
   const copies = await openPluginCopies(config.dataFolder);
   const registry = await loadRegistry({
-    folders: config.pluginFolders,
+    folders: config.plugins,
     programs: config.programs,
     copyTo: copies.folder,
     log: { info: (message, attributes) => log.info({ ...attributes }, message) },
@@ -172,8 +172,8 @@ export async function prepareWorkers({
     .clear()
     .catch((error: unknown) => log.warn({ error: String(error) }, 'old resources were not removed'));
   const stopPruning = pruneLogsHourly({
-    folder: config.storeFolder,
-    bounds: config.logBounds,
+    folder: config.store.folder,
+    bounds: config.store,
     say: (removed) => log.info({ removed }, 'old logs of tasks were removed'),
   });
   const logs = openLogStore(config, secretSources, (message) => log.warn(message));
@@ -285,8 +285,8 @@ export async function prepareWorkers({
   };
 }
 
-function warnOfPlaybooks({ allowedReferences, automators }: Config, log: Logger): void {
-  if (allowedReferences !== undefined && automators['ansible'] !== undefined) log.warn(playbooksReadSecrets);
+function warnOfPlaybooks({ secrets, automators }: Config, log: Logger): void {
+  if (secrets.allow !== undefined && automators['ansible'] !== undefined) log.warn(playbooksReadSecrets);
 }
 
 const playbooksReadSecrets =

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { planCluster } from '../../src/activities/cluster/plan.js';
-import { defaultLimits } from '../../src/model/cluster/limits.js';
 import type { PlannedFacts } from '../../src/model/plan/facts/current.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+import { configSchema } from '../../src/schema/config.js';
 
 let registry: Registry;
 beforeAll(async () => {
@@ -20,9 +20,8 @@ async function chainOf(services: Readonly<Record<string, string>>, facts?: Plann
       registry,
       providers: { box: { type: 'static', site: 'here', fields: {} } },
       features: { searchAttributes: false },
-      limits: defaultLimits,
+      settings: configSchema.parse({}),
       forbiddenReferences: () => [],
-      webhooks: {},
     } as never,
     {
       clusterName: 'web',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { planCluster } from '../../src/activities/cluster/plan.js';
-import { defaultLimits } from '../../src/model/cluster/limits.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
+import { configSchema } from '../../src/schema/config.js';
 import { type Bench, openBench, request, secret } from '../harness/activities/parts.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 
@@ -33,10 +33,9 @@ test('a value of a cluster file that breaks a rule is refused when the cluster i
         registry,
         providers: { box: { type: 'aws', site: 'here', fields: { region: 'eu-1' } } },
         features: { searchAttributes: false },
-        limits: defaultLimits,
+        settings: configSchema.parse({}),
         forbiddenReferences: () => [],
         outputs: { outputs: async () => undefined, sources: async () => undefined },
-        webhooks: {},
       },
       {
         clusterName: 'web',

@@ -4,8 +4,8 @@ import { describeAccount } from '../../src/activities/machine/describe-account.j
 import { planCluster } from '../../src/activities/cluster/plan.js';
 import { planPool } from '../../src/activities/pool/plan.js';
 import type { JsonObject } from '../../src/model/json.js';
-import { defaultLimits } from '../../src/model/cluster/limits.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+import { configSchema } from '../../src/schema/config.js';
 import { openBench } from '../harness/activities/parts.js';
 
 const openstack = {
@@ -87,10 +87,9 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
       registry,
       providers: { box: provider },
       features: { searchAttributes: false },
-      limits: defaultLimits,
+      settings: configSchema.parse({}),
       forbiddenReferences: () => [],
       outputs: { outputs: async () => undefined, sources: async () => undefined },
-      webhooks: {},
     };
     const nodes = {
       app: { count: 1, provider: 'box', hardware: 'any', image: 'node', services: [], fields: given },
@@ -140,7 +139,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
   });
 
   test('is refused when a machine is registered', async () => {
-    const parts = { registry, providers: { box: account }, loadsAtOnce: 1, quarantineAfter: 3 };
+    const parts = { registry, providers: { box: account }, settings: configSchema.parse({}) };
     const asked = { provider: 'box', fields: given, system: null, flavor: 'any', image: 'node' };
     await expect(describeAccount(parts, asked as never)).rejects.toThrow(
       `fields.${key}: has a value that the administrator does not allow`,

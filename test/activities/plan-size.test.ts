@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { servePlan } from '../../src/activities/cluster/plan.js';
 import { jsonBytes, maxPlanBytes, maxSpecBytes, mostSent } from '../../src/model/carried.js';
-import { defaultLimits } from '../../src/model/cluster/limits.js';
 import type { Intent } from '../../src/model/plan/intent/intent.js';
 import { emptyCluster } from '../../src/model/plan/facts/current.js';
 import { packCurrent, packPlan, unpackPlan, type PackedPlan } from '../../src/model/plan/packed.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+import { configSchema } from '../../src/schema/config.js';
 
 let registry: Registry;
 beforeAll(async () => {
@@ -53,10 +53,9 @@ async function plan({
       registry,
       providers: { box: { type: 'aws', site: 'here', fields: { region: 'eu-1' } } },
       features: { searchAttributes: false },
-      limits: defaultLimits,
+      settings: configSchema.parse({}),
       forbiddenReferences: () => [],
       outputs: { outputs: async () => undefined, sources: async () => undefined },
-      webhooks: {},
     },
     {
       clusterName: 'web',

@@ -11,8 +11,8 @@ import { until } from '../harness/until.js';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 
 const schedules: ScheduleSettings = {
-  sweep: { everyMs: 3_600_000, policy: { minimumAgeMs: 60_000, cap: 5, delete: false } },
-  checksEveryMs: 3_600_000,
+  sweep: { every: 3_600, minimumAge: 60, cap: 5, delete: false },
+  periodicChecks: { every: 3_600 },
 };
 
 describe('heddle keys', () => {

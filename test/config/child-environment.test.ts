@@ -15,6 +15,7 @@ import { Virsh } from '../../src/plugins/providers/libvirt/virsh.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
 import { launch } from '../../src/server/launch.js';
 import { readBinaryVersion } from '../../src/server/version.js';
+import { configSchema } from '../../src/schema/config.js';
 import { exec } from '../harness/local/ssh.js';
 import { TestService } from '../harness/local/service.js';
 import { openPrograms, providerDescriptor } from '../harness/programs/bench.js';
@@ -63,7 +64,7 @@ describe('a program that Heddle starts gets no credential of the worker', () => 
       'a command that is notified of reservations',
       () =>
         notify(
-          { notify: { command: [printer] }, log },
+          { settings: configSchema.parse({ reservations: { notify: { command: [printer] } } }), log },
           {
             id: 'u/r/ready/1',
             event: 'ready',

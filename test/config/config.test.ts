@@ -51,11 +51,11 @@ describe('the configuration', () => {
     expect(load()).toMatchObject({
       dataFolder: join(home, '.local/share/heddle'),
       cacheFolder: join(home, '.cache/heddle'),
-      keyFolder: join(home, '.local/share/heddle/keys'),
-      storeFolder: join(home, '.local/share/heddle/store'),
+      keys: { folder: join(home, '.local/share/heddle/keys') },
+      store: { folder: join(home, '.local/share/heddle/store') },
       site: 'default',
       providers: {},
-      pluginFolders: [],
+      plugins: [],
       encryption: 'required',
       temporal: { configured: false, address: '127.0.0.1:7233', namespace: 'default' },
       origins: { dataFolder: 'default', site: 'default' },
@@ -100,9 +100,9 @@ describe('the configuration', () => {
     expect(load()).toMatchObject({
       dataFolder: join(cwd, 'data'),
       cacheFolder: join(home, 'cache'),
-      keyFolder: '/etc/keys',
-      storeFolder: join(cwd, 'data/store'),
-      pluginFolders: [join(cwd, 'plugins'), join(home, 'node_modules/heddle-plugin-x')],
+      keys: { folder: '/etc/keys' },
+      store: { folder: join(cwd, 'data/store') },
+      plugins: [join(cwd, 'plugins'), join(home, 'node_modules/heddle-plugin-x')],
     });
   });
 
@@ -110,7 +110,7 @@ describe('the configuration', () => {
     const s3 = (more: string): string =>
       `store: {s3: {endpoint: "https://s3.example.org", bucket: logs, accessKeyId: AK, secretAccessKey: {secret: "env:S3"}${more}}}\n`;
     write('work/heddle.yaml', s3(''));
-    expect(load().bucket).toEqual({
+    expect(load().store.s3).toEqual({
       ...{ endpoint: 'https://s3.example.org', bucket: 'logs', region: 'us-east-1', prefix: '' },
       ...{ accessKeyId: 'AK', secretAccessKey: { secret: 'env:S3' } },
     });
@@ -131,10 +131,10 @@ describe('the configuration', () => {
   });
 
   test('gives the address of the metrics; a variable overrides the file, and neither may be a name', () => {
-    expect(load().metricsAddress).toBeUndefined();
+    expect(load().metrics?.address).toBeUndefined();
     write('work/heddle.yaml', 'metrics: {address: "127.0.0.1:9464"}\n');
-    expect(load().metricsAddress).toBe('127.0.0.1:9464');
-    expect(load({ HEDDLE_METRICS: '[::1]:9465' }).metricsAddress).toBe('[::1]:9465');
+    expect(load().metrics?.address).toBe('127.0.0.1:9464');
+    expect(load({ HEDDLE_METRICS: '[::1]:9465' }).metrics?.address).toBe('[::1]:9465');
     expect(failure({ HEDDLE_METRICS: 'localhost' })).toContain(
       'HEDDLE_METRICS is "localhost". It must be an address and a port, such as 127.0.0.1:9464.',
     );
@@ -142,13 +142,13 @@ describe('the configuration', () => {
     expect(failure()).toContain('metrics.address: "localhost:9464" is not valid');
   });
 
-  test('reads settings for plugins, with times in ms', () => {
+  test('reads settings for plugins, with times in seconds', () => {
     write(
       'work/heddle.yaml',
       'pluginLimits:\n  my_cloud: {memoryMb: 256, time: 1m30s, processes: 8}\n  other: {}\n',
     );
     expect(load().programs.limits).toEqual({
-      my_cloud: { memoryMb: 256, timeMs: 90_000, processes: 8 },
+      my_cloud: { memoryMb: 256, time: 90, processes: 8 },
       other: {},
     });
     write('work/heddle.yaml', 'pluginLimits:\n  my_cloud: {memory: 256}\n');

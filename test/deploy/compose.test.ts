@@ -152,7 +152,7 @@ describe('docker-compose.yml', () => {
       // The folders of the file belong to the container.
       const env = { PATH: '/usr/bin:/bin', HOME: home, HEDDLE_DATA_FOLDER: join(home, 'data') };
       const config = loadConfig({ configFlag: file, env });
-      const registry = await loadRegistry({ folders: config.pluginFolders, log });
+      const registry = await loadRegistry({ folders: config.plugins, log });
       try {
         return Object.keys(checkConfiguration(registry, config).providers);
       } finally {

@@ -6,13 +6,13 @@ import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ownPaths } from '../../src/config/own-files.js';
 import { planCluster } from '../../src/activities/cluster/plan.js';
-import { defaultLimits } from '../../src/model/cluster/limits.js';
 import { type Config, loadConfig } from '../../src/config/index.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences, secretSourcesOf } from '../../src/secrets/reference.js';
 import { checkSettings, configuredParts, type ConfiguredParts } from '../../src/worker/configured-parts.js';
+import { configSchema } from '../../src/schema/config.js';
 
 describe('references in cluster files', () => {
   it.each<readonly [string, readonly string[] | undefined, boolean]>([
@@ -203,10 +203,9 @@ describe('references in cluster files', () => {
       registry,
       providers: { local: { type: 'local', site: 'here', fields: {} } },
       features: { searchAttributes: false },
-      limits: defaultLimits,
+      settings: configSchema.parse({}),
       forbiddenReferences: (value: Json) => forbiddenReferences(value, allowReferences(['env:APP_*'])),
       outputs: { outputs: async () => undefined, sources: async () => undefined },
-      webhooks: {},
     };
     const script = (secret: string): object => ({
       type: 'shell',

@@ -8,8 +8,8 @@ import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 
 const settings: ScheduleSettings = {
-  sweep: { everyMs: 3_600_000, policy: { minimumAgeMs: 60_000, cap: 5, delete: false } },
-  checksEveryMs: 3_600_000,
+  sweep: { every: 3_600, minimumAge: 60, cap: 5, delete: false },
+  periodicChecks: { every: 3_600 },
 };
 
 describe('the schedules of workers', () => {
@@ -42,7 +42,7 @@ describe('the schedules of workers', () => {
 
   it('stay as another worker has set them, paused or with its policy', async () => {
     const { temporal } = stack.client;
-    const other = { ...settings, sweep: { ...settings.sweep, policy: { ...settings.sweep.policy, cap: 7 } } };
+    const other = { ...settings, sweep: { ...settings.sweep, cap: 7 } };
     expect(await keepSchedules(temporal, other)).toEqual([]);
     await temporal.schedule.getHandle(sweepScheduleId).pause('by hand');
     expect(await restoreSchedules(temporal, settings)).toEqual([]);

@@ -4,15 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SweepReport } from '../../src/client/index.js';
 import { claimsWorkflowId, claimsWorkflowType, workflowQueue } from '../../src/model/names.js';
-import type { SweepSettings } from '../../src/model/sweep/sweep.js';
+import type { Settings } from '../../src/schema/config.js';
 import { keepSweepSchedule } from '../../src/server/schedules.js';
 import { claimsMessages } from '../../src/workflows/messages.js';
 import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 
-const dry: SweepSettings = { everyMs: 3_600_000, policy: { minimumAgeMs: 1, cap: 5, delete: false } };
-const wet: SweepSettings = { ...dry, policy: { ...dry.policy, delete: true } };
+const dry = { every: 3_600, minimumAge: 0.001, cap: 5, delete: false };
+const wet = { ...dry, delete: true };
 
 describe('the sweep', () => {
   let stack: Stack;
@@ -53,7 +53,7 @@ describe('the sweep', () => {
   const ids = ({ leaks }: SweepReport): readonly string[] => leaks.map(({ providerid }) => providerid);
   const alive = async (id: string): Promise<boolean> =>
     (await stack.service.machines()).some((machine) => machine['id'] === id);
-  const policy = async (settings: SweepSettings): Promise<void> => {
+  const policy = async (settings: Settings['sweep']): Promise<void> => {
     expect(
       await Promise.all([1, 2, 3].map(() => keepSweepSchedule(stack.client.temporal, settings))),
     ).toEqual([undefined, undefined, undefined]);

@@ -66,11 +66,30 @@ describe('a configuration that changes', () => {
     const text = 'site: far\nstore: {logDays: 5}\nscale: {inFlight: 7}\nproviders: {two: {type: local}}\n';
     const next = await read(text, { HEDDLE_SITE: current.site });
     const { config, restart } = reloadConfig(current, next, await read(text));
-    expect(config).toMatchObject({ site: 'default', limits: { inFlight: 7 }, logBounds: { logDays: 90 } });
+    expect(config).toMatchObject({ site: 'default', scale: { inFlight: 7 }, store: { logDays: 90 } });
     expect(config.providers).toMatchObject({ two: { site: 'default' } });
     expect(Object.keys(config.providers)).toEqual(['two']);
     expect(restart).toEqual(['site', 'store']);
     expect(reloadConfig(config, current, current).restart).toEqual([]);
+  });
+
+  test('applies what activities read, and names what needs a restart', async () => {
+    const current = await read('');
+    const next = await read(
+      [
+        'loadsAtOnce: 2\nquarantineAfter: 0\nsweep: {delete: true}\nreservations: {longest: 1h}\nsecrets: {allow: []}',
+        'pluginLimits: {mine: {time: 1m}}\nbuilder: {builds: 2}\nmetrics: {address: "127.0.0.1:9464"}\nstackTraces: true',
+      ].join('\n'),
+    );
+    const { config, restart } = reloadConfig(current, next, next);
+    expect(restart).toEqual(['builder', 'metrics', 'pluginLimits', 'stackTraces']);
+    const { loadsAtOnce, quarantineAfter, sweep, reservations, secrets } = next;
+    expect(config).toEqual({
+      ...current,
+      ...{ loadsAtOnce, quarantineAfter, sweep, reservations, secrets },
+      ...{ locate: next.locate, origins: next.origins },
+    });
+    expect([config.sweep.every, config.reservations.longest]).toEqual([900, 3_600]);
   });
 
   test('is reported for each worker that has not taken over all of it', () => {

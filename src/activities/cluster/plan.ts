@@ -10,10 +10,11 @@ import type { PlanningInput } from '../../model/plan/context.js';
 import { packPlan, unpackCurrent, type PackedPlan } from '../../model/plan/packed.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../../model/node/placement.js';
-import type { Limits, ServerFeatures } from '../../model/cluster/limits.js';
+import type { ServerFeatures } from '../../model/cluster/limits.js';
 import type { ClusterSpec, GroupSpec } from '../../model/cluster/spec.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { Registry } from '../../plugins/registry.js';
+import type { Settings } from '../../schema/config.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields, checkUserFields } from '../../schema/fields.js';
 import { checkTainted } from '../../schema/tainted-fields.js';
@@ -30,7 +31,6 @@ import { readImports, type OutputReader } from './imports.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
-import type { Webhook } from '../../model/event.js';
 import { knownWebhooks } from '../../model/webhook.js';
 import { digestOf } from '../digest.js';
 import { patienceFor } from '../provider/patience.js';
@@ -41,10 +41,9 @@ export interface PlanParts {
   /** The administrator's fields of automators, by their names. */
   readonly automators?: ActivityParts['automators'];
   readonly features: ServerFeatures;
-  readonly limits: Limits;
+  readonly settings: Pick<Settings, 'scale' | 'webhooks'>;
   readonly forbiddenReferences: ActivityParts['forbiddenReferences'];
   readonly outputs: OutputReader;
-  readonly webhooks: Readonly<Record<string, Pick<Webhook, 'events'>>>;
 }
 
 /** The activity PLAN. */
@@ -57,7 +56,7 @@ export async function servePlan(parts: PlanParts, request: PackedPlanRequest): P
       return { rejected };
     },
   );
-  return { ...reply, ...knownWebhooks(parts.webhooks) };
+  return { ...reply, ...knownWebhooks(parts.settings.webhooks) };
 }
 
 /** @throws PlanError if the plan does not fit into messages, before anything is done. */
@@ -103,7 +102,7 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     const used = usedVariables(value, variables);
     return digestOf(used === undefined ? value : { value, variables: valuesOf(used) });
   };
-  const { features, limits } = parts;
+  const { features, settings } = parts;
   const { intent, current, again } = input;
   const plan = (spec?: ClusterSpec, placements: PlanningInput['placements'] = {}): ServedPlan => ({
     ...planOperation({
@@ -117,7 +116,7 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
         bootstrapDigest(automatorsOf(parts), spec?.services ?? {}, services, digest),
     }),
     features,
-    limits,
+    limits: settings.scale,
   });
   if (input.spec === undefined) return plan();
   const parsed = parseSpec(input.spec);

@@ -8,7 +8,7 @@ import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import type { Registry } from '../../plugins/registry.js';
 import { checkImage as checkImageSpec } from '../../schema/image/check.js';
-import type { BuildCommand } from '../../schema/config-builder.js';
+import type { Settings } from '../../schema/config.js';
 import { parseImage } from '../../schema/image/read.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
@@ -19,8 +19,7 @@ import { findNode, type NodeLeases } from './lease-node.js';
 export interface CheckParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  /** The commands of builders, by their names. */
-  readonly commands: Readonly<Record<string, BuildCommand>>;
+  readonly settings: Pick<Settings, 'builder'>;
   /** Asks for nodes that images are made of. */
   readonly leases: NodeLeases;
 }
@@ -111,7 +110,7 @@ function usesOf(spec: ImageSpec): readonly Use[] {
   return uses.filter(({ provider }) => provider !== accountOfNode);
 }
 
-function checkUses({ registry, providers, commands }: CheckParts, spec: ImageSpec): readonly Problem[] {
+function checkUses({ registry, providers, settings }: CheckParts, spec: ImageSpec): readonly Problem[] {
   const ofProviders = usesOf(spec).flatMap(({ provider, path, needs }) => {
     const account = providers[provider];
     if (account === undefined)
@@ -135,11 +134,11 @@ function checkUses({ registry, providers, commands }: CheckParts, spec: ImageSpe
   });
   const source = sourceOf(spec);
   if (source.kind === 'recipe') return [...ofProviders, ...checkSystem(registry, source.system)];
-  return [...ofProviders, ...checkCommand(commands, source)];
+  return [...ofProviders, ...checkCommand(settings.builder, source)];
 }
 
 function checkCommand(
-  commands: CheckParts['commands'],
+  { commands }: Settings['builder'],
   { run, environment }: CommandSource,
 ): readonly Problem[] {
   const command = Object.hasOwn(commands, run) ? commands[run] : undefined;

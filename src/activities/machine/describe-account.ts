@@ -5,6 +5,7 @@ import type { Registry, RegisteredPlugin } from '../../plugins/registry.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import { PluginError } from '../../plugins/errors.js';
+import type { Settings } from '../../schema/config.js';
 import { checkUserFields } from '../../schema/fields.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
 import { ApplicationFailure } from '@temporalio/common';
@@ -13,7 +14,7 @@ import type { ProviderAccount } from '../../model/provider-account.js';
 export interface AccountParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  readonly quarantineAfter: number;
+  readonly settings: Pick<Settings, 'quarantineAfter'>;
 }
 
 /**
@@ -29,10 +30,7 @@ export async function describeAccount(parts: AccountParts, request: AccountReque
   }
 }
 
-function describe(
-  { registry, providers, quarantineAfter }: AccountParts,
-  request: AccountRequest,
-): AccountReply {
+function describe({ registry, providers, settings }: AccountParts, request: AccountRequest): AccountReply {
   const account = providers[request.provider];
   if (account === undefined) {
     throw new PluginError(
@@ -68,7 +66,7 @@ function describe(
     flavor: account.hardware?.[flavor] ?? flavor,
     image: account.images?.[image] ?? image,
     can: actionsOf(plugin, system, account),
-    quarantineAfter,
+    quarantineAfter: settings.quarantineAfter,
     ...(loadWithin === undefined ? {} : { loadWithinMs: milliseconds(loadWithin) }),
   };
 }

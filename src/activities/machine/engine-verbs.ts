@@ -53,6 +53,6 @@ export const engineVerbs = {
   CHECK_MARK: recordVerbs.CHECK_MARK,
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
   MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),
-  ACQUIRE_PERMIT: (call) => acquirePermit(call, call.parts.loadsAtOnce, 'loads and captures'),
+  ACQUIRE_PERMIT: (call) => acquirePermit(call, call.parts.settings.loadsAtOnce, 'loads and captures'),
   RELEASE_PERMIT: releasePermit,
 } as const satisfies Readonly<Record<string, MachineHandler>>;

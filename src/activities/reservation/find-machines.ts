@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
 import { isFree } from '../../model/machine/selection.js';
+import { milliseconds } from '../../model/milliseconds.js';
 import type { MachineView } from '../../schema/output/machine.js';
 import { unfitText } from '../../model/reservation/fit.js';
 import type { FindCandidatesReply, FindCandidatesRequest } from '../../model/reservation/messages.js';
@@ -20,7 +21,7 @@ const mostReasons = 10;
  * @throws Error if all must answer, and some do not.
  */
 export async function findCandidates(
-  { computers, settings, webhooks }: ReservationParts,
+  { computers, settings: { reservations, webhooks } }: Pick<ReservationParts, 'computers' | 'settings'>,
   { wanted, image, than = [], all }: FindCandidatesRequest,
 ): Promise<FindCandidatesReply> {
   const names = (wanted.machines ?? (await computers.names())).filter((name) => !than.includes(name));
@@ -56,7 +57,11 @@ export async function findCandidates(
     computers: left.slice(0, mostNamed).map(({ name, uid, defaultImage }) => ({ name, uid, defaultImage })),
     others: others.slice(0, mostReasons),
     ...(silent.length === 0 ? {} : { incomplete: true }),
-    settings,
+    settings: {
+      prepareMs: milliseconds(reservations.prepare),
+      remindMs: milliseconds(reservations.remind),
+      longestMs: milliseconds(reservations.longest),
+    },
     ...knownWebhooks(webhooks),
   };
 }

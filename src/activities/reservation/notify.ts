@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { childEnvironment } from '../../config/child-environment.js';
 import type { ReservationNotification } from '../../model/reservation/state.js';
 import { refuseUntrusted } from '../../schema/named-files.js';
-import type { NotifySettings, ReservationParts } from './parts.js';
+import type { ReservationParts } from './parts.js';
 
 /** Longest time that a listener has, in ms. */
 const patienceMs = 20_000;
@@ -13,10 +13,10 @@ const patienceMs = 20_000;
  * a listener may receive it twice, with the same id.
  */
 export async function notify(
-  { notify: settings, log }: Pick<ReservationParts, 'notify' | 'log'>,
+  { settings, log }: Pick<ReservationParts, 'settings' | 'log'>,
   notification: ReservationNotification,
 ): Promise<{ readonly notified: number }> {
-  const { url, command } = settings;
+  const { url, command } = settings.reservations.notify ?? {};
   try {
     if (url !== undefined) await post(url, notification);
     if (command !== undefined) {
@@ -31,10 +31,7 @@ export async function notify(
   return { notified: [url, command].filter((listener) => listener !== undefined).length };
 }
 
-async function post(
-  url: NonNullable<NotifySettings['url']>,
-  notification: ReservationNotification,
-): Promise<void> {
+async function post(url: string, notification: ReservationNotification): Promise<void> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': notification.id },

@@ -4,25 +4,14 @@ import type { Knowledge } from '../../model/machine/answer.js';
 import type { UnneededLoad } from '../../model/machine/decide.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import type { MachineIntent } from '../../model/machine/intents.js';
-import type { ReservationSettings } from '../../model/reservation/state.js';
-import type { Webhook } from '../../model/event.js';
+import type { Settings } from '../../schema/config.js';
 import type { WorkerLog } from '../parts.js';
 
 /** What the activities of reservations are made of. */
 export interface ReservationParts {
   readonly computers: Computers;
-  readonly settings: ReservationSettings;
-  /** Receivers of notifications; none by default. */
-  readonly notify: NotifySettings;
-  readonly webhooks: Readonly<Record<string, Pick<Webhook, 'events'>>>;
+  readonly settings: Pick<Settings, 'reservations' | 'webhooks'>;
   readonly log: WorkerLog;
-}
-
-export interface NotifySettings {
-  /** Gets a POST with JSON. */
-  readonly url?: string;
-  /** Gets JSON on its standard input. */
-  readonly command?: readonly string[];
 }
 
 /** The workflows of registered machines. */

@@ -1,20 +1,13 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Json } from '../../model/json.js';
-import type { Delivery, DeliveryReply, EventType } from '../../model/webhook.js';
+import type { Delivery, DeliveryReply } from '../../model/webhook.js';
+import type { Settings } from '../../schema/config.js';
 import type { ActivityParts } from '../parts.js';
 import { signedHeaders } from './sign.js';
 
-/** A webhook of heddle.yaml. Only administrators write it, so its address is trusted. */
-export interface WebhookAccount {
-  readonly url: string;
-  /** The text or a reference. */
-  readonly secret: Json;
-  readonly events?: readonly EventType[];
-}
-
 export interface WebhookParts extends Pick<ActivityParts, 'log' | 'resolveSecrets'> {
-  readonly webhooks: Readonly<Record<string, WebhookAccount>>;
+  /** Only administrators write them, so their addresses are trusted. */
+  readonly settings: Pick<Settings, 'webhooks'>;
 }
 
 /** Longest time that a receiver has, in ms. */
@@ -24,7 +17,7 @@ const maxDelayMs = 3_600_000;
 
 /** The activity DELIVER: one attempt to deliver an event to a webhook. */
 export async function deliver(parts: WebhookParts, { webhook, event }: Delivery): Promise<DeliveryReply> {
-  const account = parts.webhooks[webhook];
+  const account = parts.settings.webhooks[webhook];
   if (account === undefined)
     throw failed(
       `${event.type} was not delivered: heddle.yaml of this worker has no webhook ${webhook}. All workers that serve the queue heddle/core need the same webhooks`,
@@ -46,7 +39,7 @@ interface Message {
 
 /** The timestamp is that of the attempt: receivers refuse old ones, which may have been recorded. */
 async function sign(
-  { resolveSecrets, webhooks }: WebhookParts,
+  { resolveSecrets, settings: { webhooks } }: WebhookParts,
   webhook: string,
   { id, ...event }: Delivery['event'],
 ): Promise<Message> {

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../model/json.js';
-import type { WrittenConfig } from '../../schema/config.js';
+import type { Settings } from '../../schema/config.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { readConfigFile } from '../../schema/read-config.js';
 import { hasErrors, ProblemsError } from '../../schema/problem.js';
@@ -73,7 +73,7 @@ export function saveAutomator(
 interface Writing {
   readonly descriptor: Descriptor | undefined;
   /** Refuses a conflict with the present content of the file. */
-  readonly check: (config: WrittenConfig) => void;
+  readonly check: (config: Settings) => void;
   /** Returns the text of heddle.yaml with the fields. */
   readonly write: (text: string, fields: JsonObject) => string;
 }
@@ -155,7 +155,7 @@ interface HasFields {
 }
 
 /** An account as heddle.yaml has it. @throws ProblemsError, CliError if the file cannot be read. */
-export function writtenAccount(file: string, name: string): WrittenConfig['providers'][string] | undefined {
+export function writtenAccount(file: string, name: string): Settings['providers'][string] | undefined {
   const { providers } = configIn(readFile(file), file);
   return Object.hasOwn(providers, name) ? providers[name] : undefined;
 }
@@ -188,7 +188,7 @@ export function refuseTaken({ file, providers }: Accounts, name: string, replace
 }
 
 /** The present content of the file: another process may have changed it during the prompts. */
-function configIn(text: string, file: string): WrittenConfig {
+function configIn(text: string, file: string): Settings {
   const reading = readConfigFile(text, file);
   if (!reading.ok) throw new ProblemsError('The configuration cannot be used:', reading.problems);
   return reading.config;

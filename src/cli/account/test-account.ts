@@ -28,7 +28,7 @@ export async function testAccount({ config }: Pick<Workspace, 'config'>, name: s
       works: false,
       says: `Only workers of site ${account.site} reach this provider, and this computer belongs to site ${config.site}. Run the test at site ${account.site}.`,
     };
-  const { pluginFolders: folders, programs, environment } = config;
+  const { plugins: folders, programs, environment } = config;
   const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
   let redact = (text: string): string => text;
   try {

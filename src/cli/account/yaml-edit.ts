@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, parseDocument, YAMLMap, type Document } from 'yaml';
 import type { JsonObject } from '../../model/json.js';
-import type { WrittenConfig } from '../../schema/config.js';
+import type { Settings } from '../../schema/config.js';
 import { readConfigFile } from '../../schema/read-config.js';
 import { CliError } from '../errors.js';
 
@@ -131,7 +131,7 @@ function refuseOtherChanges(before: string, after: string, place: SettingsEntry)
     throw refusal(place.name, 'other settings would change with it');
 }
 
-function withoutEntry(config: WrittenConfig, { section, name }: SettingsEntry): object {
+function withoutEntry(config: Settings, { section, name }: SettingsEntry): object {
   const others = Object.entries(config[section]).filter(([other]) => other !== name);
   return { ...config, [section]: Object.fromEntries(others) };
 }

@@ -41,7 +41,7 @@ async function commandFor({ client, config }: Session, name: string): Promise<Co
     throw new CliError('Invalid', `machine ${name} is not completely registered`, {
       next: `heddle machine show ${name}`,
     });
-  const { pluginFolders: folders, programs, environment } = config;
+  const { plugins: folders, programs, environment } = config;
   const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
   try {
     const plugin = registry.provider(written.type);

@@ -29,7 +29,7 @@ export async function runTask(name: string, file: string, options: CommonOptions
   const config = readConfiguration(options);
   const written = toTask(readTask(file), name);
   const registry = await loadRegistry({
-    folders: config.pluginFolders,
+    folders: config.plugins,
     programs: config.programs,
     log: { info: () => undefined },
   });

@@ -22,13 +22,13 @@ export const show = localVerb(
   async (options: ServerOptions) => {
     const config = readConfiguration(options);
     const { address, namespace, from, dev } = await chooseServer(config, options);
-    const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, pluginFolders } = config;
+    const { dataFolder, cacheFolder, keys, store, site, encryption } = config;
     const registry = await inspectPlugins(config).catch((error: unknown) => problemOf(error));
     const hide = secretHider(typeof registry === 'string' ? undefined : registry);
     const origins: Readonly<Record<string, string | undefined>> = {
       ...config.origins,
       'temporal.address': serverOrigins[from],
-      ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS overrides it' }),
+      ...(config.exportedKeys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS overrides it' }),
     };
     return {
       file: config.file ?? null,
@@ -36,15 +36,15 @@ export const show = localVerb(
       settings: {
         dataFolder,
         cacheFolder,
-        keyFolder,
-        storeFolder,
-        ...(config.bucket && { 'store.s3': `${config.bucket.bucket} at ${config.bucket.endpoint}` }),
+        keyFolder: keys.folder,
+        storeFolder: store.folder,
+        ...(store.s3 && { 'store.s3': `${store.s3.bucket} at ${store.s3.endpoint}` }),
         site,
         encryption,
         'temporal.address': address,
         'temporal.namespace': namespace,
       },
-      pluginFolders,
+      pluginFolders: config.plugins,
       providers: Object.fromEntries(
         Object.entries(config.providers).map(([name, provider]) => [
           name,

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import type { Config } from '../../config/index.js';
+import { configSchema, type Settings } from '../../schema/config.js';
 import type { RunningMachines } from './dev-machines.js';
 
 /**
@@ -12,53 +13,21 @@ export async function writeWorkerConfig(
   config: Config,
   { endpoint, apiKeyFile }: RunningMachines,
 ): Promise<string> {
-  const { dataFolder, site, metricsAddress, reservations, allowedReferences, commandVariables, sweep } =
-    config;
-  const { settings, notify } = reservations;
-  const { minimumAgeMs, ...policy } = sweep.policy;
   const local = {
     type: 'local',
-    site,
+    site: config.site,
     fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } },
     // The defaults for clusters that name neither.
     hardware: { default: 'small' },
     images: { default: 'host' },
   };
+  const settings = Object.keys(configSchema.shape).map((key) => [key, config[key as keyof Settings]]);
   const document = {
-    dataFolder,
-    cacheFolder: config.cacheFolder,
-    site,
-    encryption: config.encryption,
-    plugins: config.pluginFolders,
-    keys: { folder: config.keyFolder },
-    store: { folder: config.storeFolder, s3: config.bucket, ...config.logBounds },
-    runFolders: config.runFolders,
+    ...Object.fromEntries(settings),
+    $schema: undefined,
     providers: { local, ...config.providers },
-    automators: config.automators,
-    scale: config.limits,
-    stackTraces: config.stackTraces,
-    loadsAtOnce: config.loadsAtOnce,
-    quarantineAfter: config.quarantineAfter,
-    metrics: metricsAddress && { address: metricsAddress },
-    reservations: {
-      prepare: `${settings.prepareMs}ms`,
-      remind: `${settings.remindMs}ms`,
-      longest: `${settings.longestMs}ms`,
-      notify,
-    },
-    webhooks: config.webhooks,
-    builder: config.builder,
-    periodicChecks: { every: `${config.checksEveryMs}ms` },
-    sweep: { every: `${sweep.everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
-    secrets: { allow: allowedReferences, environment: commandVariables },
-    pluginEnvironment: config.programs.passed,
-    pluginLimits: Object.fromEntries(
-      Object.entries(config.programs.limits).map(([name, { timeMs, ...more }]) => [
-        name,
-        { ...more, time: timeMs === undefined ? undefined : `${timeMs}ms` },
-      ]),
-    ),
   };
+  const { dataFolder } = config;
   const file = join(dataFolder, 'dev-worker.yaml');
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   await writeFileAtomic(

@@ -118,7 +118,9 @@ async function startServerAndCodec(
 ): Promise<{ readonly server: RunningServer; readonly codec: CodecServer }> {
   // The server is new and belongs to this data folder, so a key may be created.
   const keyRing =
-    config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: true }) : openKeys(config);
+    config.exportedKeys === undefined
+      ? openKeyRing({ folder: config.keys.folder, create: true })
+      : openKeys(config);
   const server = await startServer({
     binary,
     dataFolder: join(config.dataFolder, 'server'),

@@ -54,12 +54,9 @@ export async function checkDisk(folder: string): Promise<Finding> {
 }
 
 /** How much of their bounds the logs of tasks take. */
-export async function checkLogs({
-  storeFolder,
-  logBounds,
-}: Pick<Config, 'storeFolder' | 'logBounds'>): Promise<Finding> {
-  const { files, bytes } = await measureLogs(storeFolder);
-  const { logDays, logFiles, logMb } = logBounds;
+export async function checkLogs({ store }: Pick<Config, 'store'>): Promise<Finding> {
+  const { files, bytes } = await measureLogs(store.folder);
+  const { logDays, logFiles, logMb } = store;
   const size = (bytes / 1024 ** 2).toFixed(1);
   const text = `${files} of at most ${logFiles} logs of tasks, ${size} of at most ${logMb} MiB, for ${logDays} days`;
   return files > logFiles || bytes > logMb * 1024 ** 2
@@ -85,7 +82,7 @@ export function checkKeys(config: Config): Finding {
     const current = keys.find((key) => key.current);
     return ok(
       'keys',
-      `${keys.length} in ${config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS'}, ${current?.id} encrypts`,
+      `${keys.length} in ${config.exportedKeys === undefined ? config.keys.folder : 'HEDDLE_KEYS'}, ${current?.id} encrypts`,
     );
   } catch (error) {
     return fail('keys', messageOf(error), 'heddle keys import FILE, or heddle dev');

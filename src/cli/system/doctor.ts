@@ -83,10 +83,10 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   if ('state' in config) return yield config;
   yield ok('configuration', config.file ?? 'no heddle.yaml; using defaults and the environment');
   yield checkFolder('data folder', config.dataFolder);
-  yield checkFolder('store', config.storeFolder);
+  yield checkFolder('store', config.store.folder);
   yield await checkLogs(config);
   yield checkRunFolders(config);
-  if (config.bucket !== undefined) yield checkObjectStore(config);
+  if (config.store.s3 !== undefined) yield checkObjectStore(config);
   yield checkDisk(config.dataFolder);
   yield checkKeys(config);
   const plugins = await inspectPlugins(config).catch((error: unknown) => messageOf(error));

@@ -36,7 +36,7 @@ import { wordsForFileError, wordsForWriteError } from '../../schema/read-text.js
 export const create = localVerb(
   async (options: CommonOptions) => {
     const config = readConfiguration(options);
-    const { keyFolder: folder } = config;
+    const { folder } = config.keys;
     await refuseInUse(config, options);
     // Workers refuse a data folder that is open to others.
     prepareFolder(config.dataFolder);
@@ -59,7 +59,7 @@ async function refuseInUse(config: Config, options: CommonOptions): Promise<void
     if (used === undefined) return;
     throw new CliError(
       'Refused',
-      `no key was created: ${missingKey(server, used, config.keyFolder)}. ` +
+      `no key was created: ${missingKey(server, used, config.keys.folder)}. ` +
         'For another installation, select its server and namespace, for example with TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE',
       { next: 'heddle keys import FILE' },
     );
@@ -71,7 +71,7 @@ export const list = localVerb(
     const config = readConfiguration(options);
     const uses = await withServer(config, options, (server) => usesOf(config, server, {}));
     return {
-      from: config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS',
+      from: config.exportedKeys === undefined ? config.keys.folder : 'HEDDLE_KEYS',
       namespace: uses?.namespace,
       keys: openKeys(config)
         .list()
@@ -155,7 +155,9 @@ export const remove = localVerb(
     const config = folderConfiguration(options);
     const ring = openKeys(config);
     if (!ring.list().some((key) => key.id === id))
-      throw new CliError('Invalid', `key ${id} is not in ${config.keyFolder}`, { next: 'heddle keys list' });
+      throw new CliError('Invalid', `key ${id} is not in ${config.keys.folder}`, {
+        next: 'heddle keys list',
+      });
     if (ring.current().id === id)
       throw new CliError('Refused', `key ${id} is in use for encryption; rotate to another key first`, {
         next: 'heddle keys rotate',
@@ -175,11 +177,11 @@ export const remove = localVerb(
     if (use !== undefined)
       throw new CliError('Refused', `key ${id} was not removed: ${refusalOf(uses.namespace, use)}`);
     await confirm(
-      `Nothing in namespace ${uses.namespace} needs key ${id}. What it encrypted in other namespaces, exports and backups is lost with it. Remove it from ${config.keyFolder}?`,
+      `Nothing in namespace ${uses.namespace} needs key ${id}. What it encrypted in other namespaces, exports and backups is lost with it. Remove it from ${config.keys.folder}?`,
       options,
     );
-    await removeKey(config.keyFolder, id);
-    return { folder: config.keyFolder, removed: id };
+    await removeKey(config.keys.folder, id);
+    return { folder: config.keys.folder, removed: id };
   },
   { print: (output, { removed, folder }) => output.line(`key ${removed} is removed from ${folder}`) },
 );
@@ -210,7 +212,7 @@ export const rotate = localVerb(
   async (options: RotateOptions) => {
     if (options.stage === true && options.to !== undefined)
       throw new CliError('Usage', '--stage adds a key and --to starts to use one: give only one of them');
-    const { keyFolder: folder } = folderConfiguration(options);
+    const { folder } = folderConfiguration(options).keys;
     const said = await rotateIn(folder, options);
     return { folder, keys: openKeyRing({ folder, create: false }).list(), said };
   },
@@ -233,7 +235,7 @@ async function rotateIn(folder: string, { stage = false, to }: RotateOptions): P
 
 /** Without a file the keys go to standard output, for a pipe; never to a terminal by accident. */
 export async function exportRing(file: string | undefined, options: CommonOptions): Promise<number> {
-  const text = exportKeys(folderConfiguration(options).keyFolder);
+  const text = exportKeys(folderConfiguration(options).keys.folder);
   if (file === undefined || file === '-') {
     if (file === undefined && process.stdout.isTTY)
       throw new CliError(
@@ -262,7 +264,7 @@ export async function exportRing(file: string | undefined, options: CommonOption
 
 export const importRing = localVerb(
   async (file: string, options: CommonOptions) => {
-    const { keyFolder: folder } = folderConfiguration(options);
+    const { folder } = folderConfiguration(options).keys;
     const source = file === '-' ? 'standard input' : file;
     const text = readKeys(file);
     const imported = await importKeys(folder, text, source);
@@ -299,7 +301,7 @@ function readKeys(file: string): string {
 /** @throws CliError Refused when the keys come from the environment. */
 function folderConfiguration(options: CommonOptions): Config {
   const config = readConfiguration(options);
-  if (config.keys === undefined) return config;
+  if (config.exportedKeys === undefined) return config;
   throw new CliError(
     'Refused',
     'the keys come from HEDDLE_KEYS, not from a folder; change or unset HEDDLE_KEYS',

@@ -3,21 +3,6 @@ import type { NamedMachine } from '../node/ownership.js';
 
 /** The sweep for orphaned machines: input and report. */
 
-export interface SweepSettings {
-  /** Time between two passes, in ms. */
-  readonly everyMs: number;
-  readonly policy: SweepPolicy;
-}
-
-/**
- * Often enough to notice, late enough that nothing under way is taken for a leak, and a dry run until
- * it is switched on.
- */
-export const defaultSweep: SweepSettings = {
-  everyMs: 15 * 60_000,
-  policy: { minimumAgeMs: 60 * 60_000, cap: 5, delete: false },
-};
-
 /** Input of one pass. */
 export interface SweepInput {
   readonly policy: SweepPolicy;

@@ -3,6 +3,8 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { childEnvironment } from '../../config/child-environment.js';
 import type { Json, JsonObject } from '../../model/json.js';
+import { milliseconds } from '../../model/milliseconds.js';
+import type { Settings } from '../../schema/config.js';
 import type { PluginLimits } from '../../schema/descriptor-program.js';
 import { clientPlan } from '../clients.js';
 import {
@@ -34,7 +36,7 @@ export interface ProgramOptions {
   /** Variables that heddle.yaml grants, by plugin name. */
   readonly passed?: Readonly<Record<string, readonly string[]>>;
   /** Limits by plugin name; they replace those of the descriptor. */
-  readonly limits: Readonly<Record<string, PluginLimits>>;
+  readonly limits: Settings['pluginLimits'];
   /** Where `heddle plugins setup` makes Python environments, one folder for each plugin. */
   readonly pythonFolder?: string;
   /** Receives output that belongs to no call, such as that of a client that cannot be stopped. */
@@ -121,9 +123,10 @@ async function loadProgram<Context extends ProgramContext, Instance>(
 
 function mergeLimits(
   ofPlugin: PluginLimits,
-  ofWorker: PluginLimits,
+  { time, ...ofWorker }: Settings['pluginLimits'][string],
 ): typeof defaultLimits & { readonly timeMs?: number } {
-  const given = [...Object.entries(ofPlugin), ...Object.entries(ofWorker)] as [string, number | undefined][];
+  const timeMs = time === undefined ? undefined : milliseconds(time);
+  const given = Object.entries({ ...ofPlugin, ...ofWorker, timeMs: timeMs ?? ofPlugin.timeMs });
   return { ...defaultLimits, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) };
 }
 

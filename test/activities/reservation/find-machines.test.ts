@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findCandidates } from '../../../src/activities/reservation/find-machines.js';
 import type { Computers, ReservationParts } from '../../../src/activities/reservation/parts.js';
 import type { MachineView } from '../../../src/schema/output/machine.js';
+import { configSchema } from '../../../src/schema/config.js';
 
 const image = { name: 'web', revision: '1' };
 
@@ -31,7 +32,7 @@ function partsOf(
         : Promise.resolve(gone.includes(name) ? undefined : view(name)),
     askImage: () => Promise.resolve({ is: 'yes' }),
   } as unknown as Computers;
-  return { computers, settings: {}, webhooks: {} } as unknown as ReservationParts;
+  return { computers, settings: configSchema.parse({}) } as unknown as ReservationParts;
 }
 
 describe('the search for machines of a reservation', () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notify } from '../../../src/activities/reservation/notify.js';
 import type { ReservationNotification } from '../../../src/model/reservation/state.js';
+import { configSchema } from '../../../src/schema/config.js';
 
 const notifications: ReservationNotification = {
   id: 'u/r1/ready/1.0',
@@ -22,6 +23,10 @@ const notifications: ReservationNotification = {
   },
 };
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const partsWith = (receivers: object = {}) => ({
+  settings: configSchema.parse({ reservations: { notify: receivers } }),
+  log,
+});
 
 describe('receivers of notifications about reservations', () => {
   let server: Server;
@@ -59,7 +64,7 @@ describe('receivers of notifications about reservations', () => {
     const file = join(folder, 'told');
     expect(
       await notify(
-        { notify: { url: `${url}/hook`, command: ['/bin/sh', '-c', 'cat > "$0"', file] }, log },
+        partsWith({ url: `${url}/hook`, command: ['/bin/sh', '-c', 'cat > "$0"', file] }),
         notifications,
       ),
     ).toEqual({ notified: 2 });
@@ -68,7 +73,7 @@ describe('receivers of notifications about reservations', () => {
   });
 
   it('receivers are optional', async () => {
-    expect(await notify({ notify: {}, log }, notifications)).toEqual({ notified: 0 });
+    expect(await notify(partsWith(), notifications)).toEqual({ notified: 0 });
   });
 
   it.each([
@@ -82,7 +87,7 @@ describe('receivers of notifications about reservations', () => {
     ['is not a program', () => ({ command: ['/no/such/program'] }), /ENOENT/],
     ['does not read what it is told', () => ({ command: ['/bin/false'] }), /ended with 1/],
   ])('that %s is tried again, and said', async (_what, settings, expected) => {
-    await expect(notify({ notify: settings(), log }, notifications)).rejects.toMatchObject({
+    await expect(notify(partsWith(settings()), notifications)).rejects.toMatchObject({
       message: expect.stringMatching(expected) as string,
       nonRetryable: false,
     });

@@ -20,6 +20,7 @@ import { createPool } from '../../../src/ssh/pool.js';
 import { probe } from '../../../src/ssh/probe.js';
 import { createShell } from '../../../src/ssh/shell.js';
 import { createFolderStore } from '../../../src/store/folder.js';
+import { configSchema } from '../../../src/schema/config.js';
 
 export interface Bench {
   readonly folder: string;
@@ -125,8 +126,7 @@ export async function openBench(
       held: () => Promise.resolve({}),
     }),
     runFolder: join(folder, 'runs'),
-    loadsAtOnce: 1,
-    quarantineAfter: 3,
+    settings: configSchema.parse({ loadsAtOnce: 1 }),
     pools: {
       ask: () => Promise.reject(new Error('no pools here')),
       request: () => Promise.resolve(undefined),

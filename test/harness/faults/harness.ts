@@ -24,7 +24,7 @@ import {
   siteQueue,
   workflowQueues,
 } from '../../../src/model/names.js';
-import { defaultLimits, type Limits } from '../../../src/model/cluster/limits.js';
+import type { Limits } from '../../../src/model/cluster/limits.js';
 import { unreadHistory } from '../../../src/model/unread-history.js';
 import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
@@ -38,6 +38,7 @@ import { heddle } from '../../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
 import { read } from '../../../src/client/read.js';
 import { clusterMessages } from '../../../src/workflows/messages.js';
+import { configSchema } from '../../../src/schema/config.js';
 import { makeNamespace } from '../namespace.js';
 import { openCloud, type Cloud } from './cloud.js';
 import { openPoints, type Points } from './points.js';
@@ -99,10 +100,9 @@ export async function openHarness({
   const planning = {
     ...parts,
     features: { searchAttributes: false },
-    limits: { ...defaultLimits, ...limits },
+    settings: configSchema.parse({ loadsAtOnce: 1, scale: limits }),
     forbiddenReferences: () => [],
     outputs: { outputs: async () => undefined, sources: async () => undefined },
-    webhooks: {},
   };
   const base: Omit<WorkerOptions, 'taskQueue'> = {
     connection: workerConnection,
@@ -241,8 +241,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
       held: () => Promise.resolve({}),
     }),
     runFolder: tmpdir(),
-    loadsAtOnce: 1,
-    quarantineAfter: 3,
+    settings: configSchema.parse({ loadsAtOnce: 1 }),
     pools: readNodePools(temporal),
     absences: createAbsences(),
     locks: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
