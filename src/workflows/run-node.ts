@@ -268,11 +268,18 @@ function finish(owner: Owner, step: Step, result: JsonObject, occasion: Omit<Occ
     action === 'START' && service !== undefined && owner.service?.(service)?.check !== undefined;
   owner.change((before) => {
     const node = step.repeats === true ? withNextRun(before, step) : before;
-    const done = recordDone(node, step, result, { operation: owner.operation, ...occasion });
+    const takesOff = isTakenOffBy(owner, before, step);
+    const done = recordDone(node, step, result, { operation: owner.operation, takesOff, ...occasion });
     const checked = step.mayFail === true ? done : recordChecked(done, now());
     return isHealthy ? recordHealth(checked, service, { well: true, at: now() }) : checked;
   });
   owner.stepDone(step);
+}
+
+/** A service that declares no REMOVE is gone when its STOP is done. */
+function isTakenOffBy(owner: Owner, { services }: NodeState, { action, service = '' }: Step): boolean {
+  const declared = owner.service?.(service);
+  return action === 'STOP' && !services.includes(service) && declared?.actions.remove === undefined;
 }
 
 /** The same step later in the operation is another run: it must not attach to this one. */
@@ -304,8 +311,8 @@ function failStep(owner: Owner, step: Step, failure: FailureRecord, peers: numbe
     owner.lacksRoom({ ...owner.state().payload, failure: failure as unknown as Json }) !== undefined;
   owner.change(({ current: _current, ...before }) => {
     const node = failure.lost === undefined ? before : recordObservation(before, failure.lost, failure.at);
-    // A command leaves a node that an earlier operation went on without as it was.
-    if (step.action === 'EXEC' && before.failure !== undefined) return node;
+    // A command that failed leaves the node as it was.
+    if (step.action === 'EXEC') return node;
     return { ...node, failure: isFull ? leanFailure(failure) : failure };
   });
   return 'failed';

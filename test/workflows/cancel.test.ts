@@ -193,8 +193,8 @@ describe('a cancelled operation', () => {
     await waitFor(name, created);
     const command = 'test "$HEDDLE_NODE" = app-1 && exit 1; sleep 60';
     const { operation } = await stack.client.operate(name, { kind: 'exec', command });
-    await until('one node fails', async () =>
-      (await stack.client.status(name)).nodes.some(({ failure }) => failure?.action === 'EXEC'),
+    await until('the command fails on one node', async () =>
+      (await stack.client.status(name)).operation?.failures?.some(({ action }) => action === 'EXEC'),
     );
     await stack.client.cancel(name);
     const { operation: end, status } = await waitFor(name, operation);

@@ -157,6 +157,8 @@ export interface Occasion {
   readonly peers: number;
   /** Of CREATE: when it made the machine, in ms since the epoch; absent if it found the machine, or may have. */
   readonly madeAt?: number;
+  /** Of STOP: it is the last that is done to take the service off the node. */
+  readonly takesOff?: boolean;
 }
 
 /** Merges a task's result into the payload, and notes that its action is done. */
@@ -245,9 +247,9 @@ function recordServiceAction(
   node: NodeState,
   service: string,
   { action, step, digest }: Done,
-  { operation, peers }: Occasion,
+  { operation, peers, takesOff }: Occasion,
 ): NodeState {
-  if (action === 'REMOVE') return withoutService(node, service);
+  if (action === 'REMOVE' || takesOff === true) return withoutService(node, service);
   const { reloadDue: _due, ...before } = node.facts.services[service] ?? {};
   const replace = (facts: ServiceFacts): NodeState =>
     withFacts(node, { services: { ...node.facts.services, [service]: facts } });
@@ -270,7 +272,7 @@ function withoutNodes({ without: _before, ...facts }: ServiceFacts, nodes: reado
   return nodes.length === 0 ? facts : { ...facts, without: nodes };
 }
 
-/** A service that declares no REMOVE is gone when its STOP is done, or at once. */
+/** The service is gone from the node. */
 export function withoutService(node: NodeState, service: string): NodeState {
   const { [service]: _gone, ...services } = node.facts.services;
   return withFacts(node, { services });

@@ -15,14 +15,16 @@ import { firstWithin } from '../../model/carried.js';
 import { refuseTooLarge } from '../../model/cluster/carry.js';
 import { refuseLocked } from '../../model/cluster/locked.js';
 import { rememberedOperations, type Operation } from '../../model/cluster/operation.js';
-import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
+import { isUndeletable } from '../../model/node/abandon.js';
 import { isTriedAgain, recordRetry } from '../../model/node/record.js';
 import { specBefore, type ClusterState, type Resumed } from '../../model/cluster/state.js';
+import { abandonNode } from './carried-nodes.js';
+import { clusterExecutor } from './cluster-executor.js';
 import { change, now } from '../entity.js';
 import { requestUid, sealedAt } from '../taken-messages.js';
 import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructWorking } from './groups.js';
-import { changeNodes, changeOperation, dropNode, noteAbandoned, type Memory } from './memory.js';
+import { changeNodes, changeOperation, type Memory } from './memory.js';
 import { sameAsUnderWay } from './same-apply.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
@@ -265,9 +267,7 @@ export function acceptAbandon(memory: Memory, { nodeId, by }: AbandonRequest): A
   const node = memory.state.nodes[nodeId];
   const group = groupOfNode(memory, nodeId);
   if (node !== undefined) {
-    memory.run?.forget(nodeId);
-    noteAbandoned(memory, [abandonedText(node, by)]);
-    dropNode(memory, nodeId);
+    abandonNode(clusterExecutor(memory), node, by);
   } else if (group !== undefined) instruct(memory, group, { do: 'abandon', nodeId, by });
   if (operation.state === 'held') return resumeHeld(memory, heldOperation(memory));
   planAgain(memory);

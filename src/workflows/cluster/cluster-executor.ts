@@ -16,9 +16,10 @@ import {
 } from '../../model/cluster/work.js';
 import { taskVariables } from '../../model/cluster/variables.js';
 import { change } from '../entity.js';
-import { passOver, type Executor } from './executor.js';
+import { excludeNode } from './carried-nodes.js';
+import type { Executor } from './executor.js';
 import { groupOfNode, instruct } from './groups.js';
-import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
+import { changeOperation, countTasks, noteAbandoned, type Memory } from './memory.js';
 
 const noCoordination: Coordination = { needed: {}, passed: {}, width: 1, batchSlots: {}, asked: [] };
 
@@ -38,6 +39,7 @@ export function clusterExecutor(memory: Memory): Executor {
     failed: (node, failure, remaining) =>
       nodeFailed(memory, node.group, failureOf(node.nodeId, failure), remaining),
     announced: () => undefined,
+    abandoned: (machine) => noteAbandoned(memory, [machine]),
     service: (name) => servicesOf(memory.state)[name],
     taskBase: () => {
       const { name, uid, spec, peers, imports } = memory.state;
@@ -142,8 +144,7 @@ export function nodeFailed(
     instruct(memory, group, { do: 'exclude', nodeId, remaining });
     return;
   }
-  hideNode(memory, nodeId, { excluded: memory.state.operation?.uid ?? '' });
-  passOver(clusterExecutor(memory), nodeId, remaining);
+  excludeNode(clusterExecutor(memory), nodeId, { operation: memory.state.operation?.uid ?? '', remaining });
 }
 
 /** The failed service rolls, and may fail on another of its nodes. */

@@ -33,6 +33,8 @@ export interface Executor {
   holdsBatchSlot(batchSlot: string, nodeId: string): boolean;
   releaseBatchSlot(batchSlot: string, nodeId: string): void;
   paused(): boolean;
+  /** A machine was given up undeleted. */
+  abandoned(machine: string): void;
   /** A node joined, left or changed its address; these are its services. */
   announced(services: readonly string[]): void;
   tasks(change: { readonly total?: number; readonly done?: number; readonly failed?: number }): void;

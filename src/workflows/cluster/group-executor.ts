@@ -13,9 +13,9 @@ import { firstWithin } from '../../model/carried.js';
 import { mostOutputBytes, outputNodes } from '../../model/cluster/output-nodes.js';
 import type { NodeState } from '../../model/node/state.js';
 import { rowsOf } from '../../model/plan/facts/summarise.js';
-import { highestIncarnation, type Work } from '../../model/cluster/work.js';
+import { highestIncarnation } from '../../model/cluster/work.js';
 import { change, type EntityMemory } from '../entity.js';
-import { startRun, type Executor, type Run } from './executor.js';
+import type { Executor, Run } from './executor.js';
 import type { NodesMemory } from './memory.js';
 
 /** Holds a group's state during one run of its workflow. */
@@ -31,15 +31,9 @@ export interface GroupMemory extends NodesMemory, EntityMemory {
   ended: boolean;
 }
 
-export interface GroupExecutor extends Executor {
-  start(work: Work): Run;
-  /** A machine was given up undeleted. */
-  abandoned(machine: string): void;
-}
-
 /** The nodes of a group: gates and batch slots belong to the cluster and arrive by message. */
-export function groupExecutor(memory: GroupMemory): GroupExecutor {
-  const executor: Executor = {
+export function groupExecutor(memory: GroupMemory): Executor {
+  return {
     memory,
     inFlight: memory.state.limits.inFlight,
     payloadBound: payloadBounds.group,
@@ -94,10 +88,6 @@ export function groupExecutor(memory: GroupMemory): GroupExecutor {
         variables,
       };
     },
-  };
-  return {
-    ...executor,
-    start: (work) => startRun(executor, work),
     abandoned: (machine) => note(memory, ({ abandoned }) => ({ abandoned: [...abandoned, machine] })),
   };
 }

@@ -1,20 +1,18 @@
 import type { Forgotten, GroupState, Instruction } from '../../model/cluster/group.js';
-import { abandonedText, isUndeletable } from '../../model/node/abandon.js';
-import { isTriedAgain, recordRetry, reopenLastRun, withoutService } from '../../model/node/record.js';
+import { isUndeletable } from '../../model/node/abandon.js';
+import { isTriedAgain, recordRetry, reopenLastRun } from '../../model/node/record.js';
+import { abandonNode, cancelRun, excludeNode, forgetRemoved } from './carried-nodes.js';
 import { discardIncomplete } from './discard.js';
-import { passOver } from './executor.js';
+import { startRun } from './executor.js';
 import { forgetOperation, forgottenNodes, restoreNodes } from './forgotten.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
-import { changeNode, changeNodes, dropNode, hideNode } from './memory.js';
+import { changeNodes } from './memory.js';
 import { probeNodes } from './probe-nodes.js';
 import { applyPlan } from './apply-plan.js';
 import { unpackWork, type Work } from '../../model/cluster/work.js';
 import { uidOfKey } from '../../model/names.js';
 import { condition } from '../inbox.js';
 import { change } from '../entity.js';
-
-/** Longest wait, in ms, for tasks that were cancelled; see operate. */
-const haltMs = 60_000;
 
 /** Requests that a group knows again if they are delivered once more. */
 const rememberedRequests = 40;
@@ -181,22 +179,16 @@ function work(memory: GroupMemory, instruction: InstructionTo<'work'>): void {
         (name) => (memory.state.peers.changedAt[name] ?? 0) > before,
       ),
     );
-  memory.run = executor.start(given);
+  memory.run = startRun(executor, given);
 }
 
 function abandon(memory: GroupMemory, { nodeId, by }: InstructionTo<'abandon'>): void {
   const node = memory.state.nodes[nodeId];
-  if (node === undefined || !isUndeletable(node)) return;
-  memory.run?.forget(nodeId);
-  groupExecutor(memory).abandoned(abandonedText(node, by));
-  dropNode(memory, nodeId);
+  if (node !== undefined && isUndeletable(node)) abandonNode(groupExecutor(memory), node, by);
 }
 
 function exclude(memory: GroupMemory, { nodeId, remaining }: InstructionTo<'exclude'>): void {
-  const executor = groupExecutor(memory);
-  hideNode(memory, nodeId, { excluded: uidOfKey(memory.state.operation) });
-  executor.announced(memory.state.nodes[nodeId]?.services ?? []);
-  passOver(executor, nodeId, remaining);
+  excludeNode(groupExecutor(memory), nodeId, { operation: uidOfKey(memory.state.operation), remaining });
 }
 
 /** Something that cancels the work under way has come. */
@@ -217,30 +209,15 @@ async function halt(
   const executor = groupExecutor(memory);
   if (run !== undefined && how === 'settle' && !run.quiet())
     await condition(() => run.quiet() || isToCancel(memory));
-  run?.stop();
-  if (run !== undefined && how === 'cancel') {
-    run.cancel();
-    await condition(() => run.over() || !run.creating());
-    await condition(() => run.over(), haltMs);
-    run.abandon();
-  } else if (run !== undefined) {
+  if (run !== undefined && how === 'cancel') await cancelRun(run);
+  else if (run !== undefined) {
+    run.stop();
     await condition(() => run.over() || isToHalt(memory));
     if (!run.over()) return;
   }
   delete memory.run;
   change(memory, { paused: false });
   if (discard !== undefined) await discardIncomplete(executor, discard, () => isToHalt(memory));
-  tidy(memory);
+  forgetRemoved(memory, memory.state.services);
   change(memory, { work: undefined, command: undefined });
-}
-
-/** A service without REMOVE counts as removed once its node no longer wants it and nothing failed there. */
-function tidy(memory: GroupMemory): void {
-  for (const node of Object.values(memory.state.nodes)) {
-    if (node.failure !== undefined) continue;
-    for (const service of Object.keys(node.facts.services)) {
-      if (!node.services.includes(service))
-        changeNode(memory, node.nodeId, (before) => withoutService(before, service));
-    }
-  }
 }

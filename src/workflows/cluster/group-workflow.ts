@@ -15,6 +15,7 @@ import { isRepeated, lastTaken, anyEarlierGroup } from '../../model/cluster/numb
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { nodeStatus, nodesTable } from '../../model/cluster/report.js';
 import { groupExecutor, reportOf, progressOf, type GroupMemory } from './group-executor.js';
+import { startRun } from './executor.js';
 import { carryOutInstruction, isToHalt } from './group-instructions.js';
 import { clusterMessages, groupMessages } from '../messages.js';
 import { change, newMemory, runEntity, type Message, type NextStep, handlersOf } from '../entity.js';
@@ -99,7 +100,7 @@ function openState(input: GroupInput): GroupState {
 /** Carries out the instructions that have arrived, in order. */
 async function carryOutInstructions(memory: GroupMemory): Promise<NextStep> {
   if (memory.run === undefined && memory.state.work !== undefined)
-    memory.run = groupExecutor(memory).start(memory.state.work);
+    memory.run = startRun(groupExecutor(memory), memory.state.work);
   for (;;) {
     const [next, ...rest] = memory.inbox;
     if (next === undefined) return {};
@@ -129,7 +130,7 @@ async function mayEndRun(memory: GroupMemory): Promise<boolean> {
     await condition(() => memory.sending !== true && allHandlersFinished());
     if (memory.inbox.length === 0) return true;
     memory.closing = false;
-    if (memory.state.work !== undefined) memory.run = groupExecutor(memory).start(memory.state.work);
+    if (memory.state.work !== undefined) memory.run = startRun(groupExecutor(memory), memory.state.work);
   }
   return false;
 }

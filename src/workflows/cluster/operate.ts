@@ -12,6 +12,7 @@ import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js
 import { aimOf, servicesOf } from '../../model/cluster/state.js';
 import { summarise } from '../../model/plan/facts/summarise.js';
 import { adoptOfLostGroups, adoptPreviousRun, tracesAfter, type FoundMachines } from './adoption.js';
+import { cancelRun } from './carried-nodes.js';
 import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardIncomplete } from './discard.js';
@@ -41,9 +42,6 @@ export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 
 
 /** Of why a plan was rejected, in bytes of JSON. */
 const longestReason = 10_000;
-
-/** Longest wait, in ms, for tasks that were cancelled. CREATEs are waited for without limit. */
-const haltMs = 60_000;
 
 /**
  * Carries out the operation in `memory.state.operation` from its recorded position. At first, and after a
@@ -340,14 +338,6 @@ async function halt(memory: Memory, run?: Run): Promise<OperationEnd> {
   await condition(() => groupsOver(memory));
   endEmptyGroups(memory);
   return 'halted';
-}
-
-async function cancelRun(run: Run): Promise<void> {
-  run.stop();
-  run.cancel();
-  await condition(() => run.over() || !run.creating());
-  await condition(() => run.over(), haltMs);
-  run.abandon();
 }
 
 function endWork(memory: Memory): void {

@@ -1,9 +1,10 @@
 import { sizeOf } from '../../model/cluster/group.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import { taskTitle } from '../../model/names.js';
-import { withoutService } from '../../model/node/record.js';
+import { servicesOf } from '../../model/cluster/state.js';
 import type { NodeState } from '../../model/node/state.js';
-import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
+import { forgetRemoved } from './carried-nodes.js';
+import { changeOperation, dropNode, type Memory } from './memory.js';
 import { change } from '../entity.js';
 
 /** How an operation ends whose tasks have all ended. */
@@ -13,8 +14,6 @@ export function settleOperation(memory: Memory): 'done' | 'failed' | 'held' {
   // Nodes that an earlier operation went on without are not its own.
   const excluded = operation?.missing?.count ?? 0;
   if (operation?.kind === 'exec') {
-    // A command that failed leaves the cluster as it was.
-    for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
     // Tasks of a lost group have not even failed.
     const count = Math.max(operation.tasks.failed, holding.length + inGroups);
     if (count === 0) return 'done';
@@ -87,11 +86,8 @@ function tidy(memory: Memory): void {
   for (const node of Object.values(memory.state.nodes)) {
     // A machine that could not be deleted keeps its node, so that the next apply tries again.
     if (node.leaving === true && node.facts.machine === undefined) dropNode(memory, node.nodeId);
-    for (const service of Object.keys(node.facts.services)) {
-      if (!node.services.includes(service))
-        changeNode(memory, node.nodeId, (before) => withoutService(before, service));
-    }
   }
+  forgetRemoved(memory, servicesOf(memory.state));
   const inGroups = Object.values(memory.state.groups).flatMap(({ rows }) => rows);
   const installed = new Set(
     [...Object.values(memory.state.nodes), ...inGroups].flatMap(({ facts }) => Object.keys(facts.services)),
