@@ -7,5 +7,6 @@ import { readMachineKey } from '../../model/names.js';
 export function placeOf<Place>(places: readonly Place[], key: string): Place | undefined {
   const { nodeId = '', incarnation = 1 } = readMachineKey(key) ?? {};
   const number = Number(/-(\d{1,9})$/.exec(nodeId)?.[1] ?? 1);
-  return places[(number + incarnation - 2) % places.length];
+  // -1 for the first machine of number 0.
+  return places.at((number + incarnation - 2) % places.length);
 }
