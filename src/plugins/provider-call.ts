@@ -3,7 +3,7 @@ import type { JsonObject } from '../model/json.js';
 import { machineKey, tagNames } from '../model/names.js';
 import type { AccountRef, ProbedNode } from '../model/node/probe.js';
 import { anySignal } from '../model/signals.js';
-import type { MachineInput, Task } from './contract.js';
+import type { Calls, MachineInput, Task } from './contract.js';
 import { isPluginError, PluginError, ProgramFault } from './errors.js';
 import type { ProviderContext, ProviderWithAbilities, RegisteredProvider } from './registered.js';
 
@@ -63,6 +63,8 @@ export function accountTask(
 export interface CallLimits {
   /** In ms. Default: the deadline of the descriptor. */
   readonly deadlineMs?: number;
+  /** The account's limit of calls; what waits for it ends with the call. */
+  readonly calls?: (signal: AbortSignal) => Calls;
   /** Whether a program that hangs until the deadline is a fault of the plugin. Default: the provider is slow. */
   readonly hangIsFault?: boolean;
 }
@@ -75,11 +77,12 @@ export async function callInTime<Answer>(
   { create, descriptor }: RegisteredProvider,
   context: ProviderContext,
   call: (provider: ProviderWithAbilities) => Promise<Answer>,
-  { deadlineMs = descriptor.callDeadlineMs, hangIsFault = false }: CallLimits = {},
+  { deadlineMs = descriptor.callDeadlineMs, calls, hangIsFault = false }: CallLimits = {},
 ): Promise<Answer> {
   const deadline = AbortSignal.timeout(deadlineMs);
+  const signal = anySignal([context.signal, deadline]);
   try {
-    return await call(create({ ...context, signal: anySignal([context.signal, deadline]) }));
+    return await call(create({ ...context, signal, calls: calls?.(signal) }));
   } catch (error) {
     if (!deadline.aborted || isPluginError(error) || (hangIsFault && error instanceof ProgramFault))
       throw error;

@@ -82,13 +82,12 @@ export async function callAccount<Value>(
     signal,
     fields,
     claims: parts.claims(name),
-    calls: admission.calls(signal),
     pools: parts.pools,
     reservation,
     ...context,
   };
   try {
-    return await callInTime(plugin, whole, work, limits);
+    return await callInTime(plugin, whole, work, { ...limits, calls: (within) => admission.calls(within) });
   } finally {
     await admission.release();
   }
