@@ -46,7 +46,7 @@ export async function findCandidates(
     ...[...without].map((provider) => `provider ${provider} has no image ${formatImageRef(image)}`),
   ];
   const silent = views.flatMap(({ name, view }) =>
-    view instanceof Error ? [`${name} (${view.message})`] : [],
+    view instanceof Error ? [`${name} (${view.message === '' ? view.name : view.message})`] : [],
   );
   // That a machine does not answer now says nothing of whether it fits.
   if (silent.length > 0 && all === true)

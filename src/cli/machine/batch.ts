@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { MachineView } from '../../schema/output/machine.js';
-import type { MachineRequestIntent } from '../../client/machine.js';
+import type { MachineRequestIntent } from '../../model/machine/intents.js';
 import { describeIntent } from '../../model/machine/decide.js';
 import type { Labels } from '../../model/cluster/labels.js';
 import { filteredOut, isFree, parseGroupCount } from '../../model/machine/selection.js';
@@ -75,7 +75,7 @@ export async function selectMachines(
       return { names: free.slice(0, counted.count), onlyFree: true, silent: [] };
     throw new CliError(
       'Refused',
-      `${free.length} of ${ofGroup.length} machines of group ${counted.group} are free, but ${counted.count} are requested`,
+      `${free.length} of ${ofGroup.length} machines of group ${counted.group} are free, but ${counted.count} are requested${silentText(silent)}`,
       { next: `heddle machine list --group ${counted.group}` },
     );
   }
@@ -93,6 +93,17 @@ export async function selectMachines(
     ? { names: inOrder(names), onlyFree: false, silent: unknown }
     : { names: inOrder([...names, ...unknown]), onlyFree: false, silent: [] };
 }
+
+/** A machine that does not answer does not say whether it is in a group. */
+function silentText(silent: readonly string[]): string {
+  if (silent.length === 0) return '';
+  const shown = inOrder(silent).slice(0, mostShown);
+  const more = silent.length - shown.length;
+  return `; the groups of machines that do not answer are unknown: ${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+/** Machines that do not answer, of which an error shows the names. */
+const mostShown = 10;
 
 function inOrder(names: readonly string[]): readonly string[] {
   return names.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }));
