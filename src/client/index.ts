@@ -4,7 +4,8 @@ export {
   type HeddleClientOptions,
   type OperateIntent,
 } from './heddle-client.js';
-export { MachineClient, type MachineRequestIntent } from './machine.js';
+export { MachineClient } from './machine.js';
+export type { MachineRequestIntent } from '../model/machine/intents.js';
 export type { MachineOperation, Registration } from '../model/machine/state.js';
 export type { NodeStatusReport, Verdict } from '../model/machine/node-status.js';
 export { ReservationClient, type OpenedMachine } from './reservation.js';

@@ -4,7 +4,7 @@ import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowHandle 
 import { describeNode, type NodeRef } from '../model/image/spec.js';
 import type { JsonObject } from '../model/json.js';
 import type { MachineAccess } from '../model/machine/access.js';
-import { nodeIntents, type MachineIntent } from '../model/machine/intents.js';
+import { nodeIntents, type MachineRequestIntent } from '../model/machine/intents.js';
 import type { MachineOperation, Registration } from '../model/machine/state.js';
 import {
   isMachineName,
@@ -31,9 +31,6 @@ import { call } from './call.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
 import { read } from './read.js';
-
-/** The operations of a registered machine. */
-export type MachineRequestIntent = Exclude<MachineIntent, { readonly kind: 'register' }>;
 
 /** Standalone machines, and the machines of cluster and pool nodes. */
 export class MachineClient extends EntityClient {

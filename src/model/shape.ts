@@ -52,6 +52,14 @@ export function text(longest: number, shortest = 1): Shape<string> {
   );
 }
 
+/** A time of RFC 3339. */
+export function time(): Shape<string> {
+  return when(
+    'a time (RFC 3339)',
+    (value) => typeof value === 'string' && value.length <= 40 && !Number.isNaN(Date.parse(value)),
+  );
+}
+
 /** A text that names an entry of a plain object, so it must not be a name that every object inherits. */
 export function id(longest = 200): Shape<string> {
   return when(

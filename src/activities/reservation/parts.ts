@@ -3,7 +3,7 @@ import type { MachineView } from '../../schema/output/machine.js';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { UnneededLoad } from '../../model/machine/decide.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import type { MachineIntent } from '../../model/machine/intents.js';
+import type { MessageIntent } from '../../model/machine/intents.js';
 import type { Settings } from '../../schema/config.js';
 import type { WorkerLog } from '../parts.js';
 
@@ -27,7 +27,7 @@ export interface Computers {
   operate(
     name: string,
     request: {
-      readonly intent: MachineIntent;
+      readonly intent: MessageIntent;
       readonly by: string;
       readonly holder: string;
       readonly key: string;

@@ -1,5 +1,5 @@
 import { Argument } from 'commander';
-import type { MachineRequestIntent } from '../../client/machine.js';
+import type { MachineRequestIntent } from '../../model/machine/intents.js';
 import { pairParser } from '../pairs.js';
 import { bootDevices, type BootDevice } from '../../model/machine/boot.js';
 import { driftKinds, powerVerbs, type DriftKind, type MachineIntent } from '../../model/machine/intents.js';

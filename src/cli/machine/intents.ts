@@ -1,4 +1,4 @@
-import type { MachineRequestIntent } from '../../client/machine.js';
+import type { MachineRequestIntent } from '../../model/machine/intents.js';
 import { isLabelKey, labelRule, parseLabel, type Labels } from '../../model/cluster/labels.js';
 import { parseDuration } from '../../model/duration.js';
 import type { ImageRef } from '../../model/machine/image.js';

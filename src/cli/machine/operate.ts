@@ -1,4 +1,4 @@
-import type { MachineRequestIntent } from '../../client/machine.js';
+import type { MachineRequestIntent } from '../../model/machine/intents.js';
 import { readPublicKeyFile } from '../access-text.js';
 import type { ServerOptions, WaitOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';

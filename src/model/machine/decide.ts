@@ -149,6 +149,12 @@ function refuseOthers(
   intent: MachineIntent,
   asks: string | undefined,
 ): string | undefined {
+  if (
+    intent.kind === 'hold'
+      ? intent.reservation !== asks
+      : rowOf(intent.kind).by !== undefined && asks === undefined
+  )
+    return `machine ${name} is held for reservations only; run 'heddle reservation create' to reserve it`;
   if (asks !== undefined && intent.kind !== 'hold' && holder?.reservation !== asks)
     return `machine ${name} is no longer held by reservation ${asks}`;
   // Who took it out of use meanwhile has the last word.

@@ -1,4 +1,4 @@
-import { driftKinds, type DriftKind, type MachineIntent } from './intents.js';
+import { driftKinds, type DriftKind, type MessageIntent } from './intents.js';
 import type { MachineState } from './state.js';
 import type { Drift } from '../../schema/output/machine.js';
 import type { Known, Power } from './answer.js';
@@ -38,7 +38,7 @@ export function counts({ seen }: Drift): boolean {
 /** The correction for a drift according to the machine's policy; undefined if there is none. */
 export function correctionOf(
   machine: MachineState,
-): { readonly kind: DriftKind; readonly intent: MachineIntent } | undefined {
+): { readonly kind: DriftKind; readonly intent: MessageIntent } | undefined {
   const { drift = [], correct = [], state, quarantine } = machine;
   if (quarantine !== undefined) return undefined;
   const found = drift.find(
@@ -81,7 +81,7 @@ const correctable: Readonly<Record<DriftKind, readonly MachineStateName[]>> = {
   image: ['available'],
 };
 
-function intentFor({ image }: MachineState, { kind, expected }: Drift): MachineIntent {
+function intentFor({ image }: MachineState, { kind, expected }: Drift): MessageIntent {
   if (kind === 'power') return { kind: 'power', verb: expected === 'off' ? 'off' : 'on' };
   if (kind === 'image' && image !== undefined)
     return { kind: 'load', image: { name: image.name, revision: image.revision } };

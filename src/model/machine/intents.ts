@@ -9,6 +9,7 @@ import {
   oneOf,
   optional,
   text,
+  time,
   variants,
   yes,
   type Fields,
@@ -47,6 +48,8 @@ interface Row {
   readonly whileHeld?: true;
   /** Failures, and successes, count for the quarantine. */
   readonly counts?: true;
+  /** Who requests it; absent where people do. The machine registers itself when its workflow starts. */
+  readonly by?: 'itself' | 'reservations';
   /** May be requested of the machine of a node. Who has that one, and when it goes, its cluster or pool decides. */
   readonly ofNodes?: true;
 }
@@ -57,7 +60,7 @@ const user = text(100);
 
 /** What may be requested of a machine. `rules` in decide.ts says when, and workflows/machine/operations.ts does it. */
 const intents = {
-  register: { fields: {} },
+  register: { fields: {}, by: 'itself' },
   /** Completes a registration that failed; else reads the hardware again. */
   retry: { fields: {}, counts: true },
   /** `logIns`: a terminal log-in counts as use, even if it was not recorded. */
@@ -90,9 +93,9 @@ const intents = {
   'time out': { fields: {}, begins: 'time out' },
   release: { fields: {}, begins: 'release' },
   /** A reservation has it until then, or for longer than before. */
-  hold: { fields: { reservation: id(), user, until: text(40) } },
+  hold: { fields: { reservation: id(), user, until: time() }, by: 'reservations' },
   /** The reservation no longer needs it. */
-  'let go': { fields: {} },
+  'let go': { fields: {}, by: 'reservations' },
   maintain: { fields: { reason: text(1_000, 0) }, begins: 'maintain', whileHeld: true },
   restore: { fields: {}, begins: 'restore', whileHeld: true },
   correct: { fields: { drift: driftList }, whileHeld: true },
@@ -114,6 +117,13 @@ type NodeIntentKind = {
   [Kind in IntentKind]: Intents[Kind] extends { readonly ofNodes: true } ? Kind : never;
 }[IntentKind];
 
+type MessageKind = {
+  [Kind in IntentKind]: Intents[Kind] extends { readonly by: 'itself' } ? never : Kind;
+}[IntentKind];
+type RequestKind = {
+  [Kind in IntentKind]: Intents[Kind] extends { readonly by: string } ? never : Kind;
+}[IntentKind];
+
 type FieldsOf<Kinds extends IntentKind> = { readonly [Kind in Kinds]: Intents[Kind]['fields'] };
 
 const fieldsOf = <Kind extends IntentKind>(kinds: readonly Kind[]): FieldsOf<Kind> =>
@@ -123,8 +133,14 @@ const kinds = Object.keys(intents) as readonly IntentKind[];
 
 export const nodeIntents = kinds.filter((kind): kind is NodeIntentKind => rowOf(kind).ofNodes === true);
 
-export const machineIntent = variants('kind', fieldsOf(kinds));
-export type MachineIntent = ValueOf<typeof machineIntent>;
+const messageKinds = kinds.filter((kind): kind is MessageKind => rowOf(kind).by !== 'itself');
+
+/** What a message may request of a machine. */
+export const machineIntent = variants('kind', fieldsOf(messageKinds));
+export type MessageIntent = ValueOf<typeof machineIntent>;
+export type MachineIntent = MessageIntent | { readonly kind: 'register' };
+/** What people may request. */
+export type MachineRequestIntent = IntentOf<RequestKind>;
 export type IntentOf<Kind extends IntentKind> = Extract<MachineIntent, { readonly kind: Kind }>;
 
 export const nodeIntent = variants('kind', fieldsOf(nodeIntents));

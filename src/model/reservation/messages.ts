@@ -1,7 +1,7 @@
 import type { Wanted, ReservationSettings } from './state.js';
 import type { Answer } from '../machine/answer.js';
 import type { ImageRef } from '../machine/image.js';
-import type { MachineIntent } from '../machine/intents.js';
+import type { MessageIntent } from '../machine/intents.js';
 import type { Verdict } from '../machine/node-status.js';
 import type { Webhook } from '../event.js';
 
@@ -37,7 +37,7 @@ export interface Candidate {
 export interface OperateMachineRequest {
   readonly machine: string;
   readonly uid: string;
-  readonly intent: MachineIntent;
+  readonly intent: MessageIntent;
   /** The reservation that asks. */
   readonly holder: string;
   /** Of several requests with this name a machine carries out one. */

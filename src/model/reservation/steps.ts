@@ -1,5 +1,5 @@
 import type { ImageRef } from '../machine/image.js';
-import type { MachineIntent } from '../machine/intents.js';
+import type { MessageIntent } from '../machine/intents.js';
 import { isTakenByEarlier, nextOn } from './calendar.js';
 import { type Reservation, type ReservationsState, type Assignment, type StepName, isoOf } from './state.js';
 
@@ -75,7 +75,7 @@ export function intentOf(
   reservation: Reservation,
   assignment: Assignment,
   step: StepName,
-): MachineIntent {
+): MessageIntent {
   const { id, user, image, to, publicKey } = reservation;
   switch (step) {
     case 'hold':

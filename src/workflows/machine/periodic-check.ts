@@ -4,7 +4,7 @@ import { assignedMachine } from '../../model/machine/assigned.js';
 import { correctionOf, noteReadings, noteTry, type Observation } from '../../model/machine/drift.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { refusalOf } from '../../model/machine/decide.js';
-import type { MachineIntent } from '../../model/machine/intents.js';
+import type { MessageIntent } from '../../model/machine/intents.js';
 import { accountRef, probedNode } from '../../model/node/assigned-machine.js';
 import { NotDone, toNotDone } from './failure.js';
 import { change, now } from '../entity.js';
@@ -18,7 +18,7 @@ const checkMs = 60_000;
  * Checks the machine between operations; a new operation ends the check. Changes only the record. Returns the
  * correction to carry out.
  */
-export async function checkMachine(memory: MachineMemory): Promise<MachineIntent | undefined> {
+export async function checkMachine(memory: MachineMemory): Promise<MessageIntent | undefined> {
   const scope = new CancellationScope({ cancellable: true });
   memory.scope = scope;
   try {
@@ -33,7 +33,7 @@ export async function checkMachine(memory: MachineMemory): Promise<MachineIntent
   return memory.state.operation === undefined ? correct(memory) : undefined;
 }
 
-function correct(memory: MachineMemory): MachineIntent | undefined {
+function correct(memory: MachineMemory): MessageIntent | undefined {
   const correction = correctionOf(memory.state);
   if (correction === undefined || refusalOf(memory.state, correction.intent) !== undefined) return undefined;
   change(memory, { drift: noteTry(memory.state.drift ?? [], correction.kind) });

@@ -1,7 +1,7 @@
 import { Client } from 'ssh2';
 import type { MachineView } from '../../../src/schema/output/machine.js';
 import { expect } from 'vitest';
-import type { MachineRequestIntent } from '../../../src/client/machine.js';
+import type { MachineRequestIntent } from '../../../src/model/machine/intents.js';
 import type { JsonObject } from '../../../src/model/json.js';
 import type { MachineOperation, Registration } from '../../../src/model/machine/state.js';
 import type { Stack } from '../stack.js';

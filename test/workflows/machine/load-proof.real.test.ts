@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
 import { type Ended, type Ground, openGround } from '../../harness/machine/ground.js';
-import type { MachineRequestIntent } from '../../../src/client/machine.js';
+import type { MachineRequestIntent } from '../../../src/model/machine/intents.js';
 import { type Stack, startStack } from '../../harness/stack.js';
 
 const web = { name: 'web', revision: '1' } as const;
