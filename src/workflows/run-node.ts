@@ -46,6 +46,8 @@ export interface NodeHooks {
   tasksAdded(count: number): void;
   /** The node's address or membership changed. */
   announced(): void;
+  /** Something else that peers see of the node changed. */
+  published(): void;
 }
 
 const nothing = (): void => undefined;
@@ -60,6 +62,7 @@ const defaultHooks: NodeHooks = {
   stepFailed: nothing,
   tasksAdded: nothing,
   announced: nothing,
+  published: nothing,
 };
 
 export type ChainEnd = 'done' | 'failed' | 'stopped';
@@ -198,6 +201,7 @@ async function runStep(owner: Owner, step: Step): Promise<ChainEnd> {
     const before = owner.state();
     const request = requestFor(owner, step, run);
     owner.change((node) => ({ ...recordBegun(node, step), runs: { ...node.runs, [key]: run } }));
+    if (step.action === 'INITIALIZE') owner.published();
     try {
       const { placement } = owner.state();
       if (placement === undefined) throw new Error(`${request.nodeId} has no placement`);

@@ -3,10 +3,14 @@ import { createPeersCache } from '../../src/activities/cluster/peers.js';
 import {
   type PeersPage,
   type PeersRequest,
+  membershipVersion,
   noPeers,
+  peersChangedAt,
   peersPage,
+  publishPeers,
   touchPeers,
 } from '../../src/model/node/peers.js';
+import { recordBegun } from '../../src/model/node/record.js';
 import type { NodeState } from '../../src/model/node/state.js';
 import type { ClusterState } from '../../src/model/cluster/state.js';
 
@@ -31,6 +35,14 @@ class Cluster {
       changedAt: this.peers.version,
       runs: {},
     };
+  }
+
+  initialize(id: string): void {
+    const node = this.nodes[id];
+    if (node === undefined) throw new Error(`there is no ${id}`);
+    this.peers = publishPeers(this.peers);
+    const begun = recordBegun(node, { action: 'INITIALIZE', service: 'app' });
+    this.nodes[id] = { ...begun, changedAt: this.peers.version };
   }
 
   leave(id: string): void {
@@ -69,6 +81,22 @@ describe('the cache of peers', () => {
     cluster.join('app-3');
     expect(Object.keys(await cache.get('u', 'cluster/web', 4))).toEqual(['app-2', 'app-3']);
     expect(cluster.asked).toEqual([{ since: 0 }, { since: 2 }]);
+  });
+
+  it('shows with the next new node which services were initialized before it, and asks no earlier', async () => {
+    const cluster = new Cluster();
+    cluster.join('app-1');
+    const cache = createPeersCache(cluster.ask);
+    expect(await cache.get('u', 'cluster/web', 1)).toMatchObject({ 'app-1': { initialized: [] } });
+    cluster.initialize('app-1');
+    expect(membershipVersion(cluster.peers)).toBe(1);
+    expect(peersChangedAt(cluster.peers, new Set(['app']))).toBe(1);
+    cluster.join('app-2');
+    expect(await cache.get('u', 'cluster/web', membershipVersion(cluster.peers))).toMatchObject({
+      'app-1': { initialized: ['app'] },
+      'app-2': { initialized: [] },
+    });
+    expect(cluster.asked).toEqual([{ since: 0 }, { since: 1 }]);
   });
 
   it('reads all pages, and asks again for changes between them', async () => {

@@ -22,8 +22,17 @@ function peerOf(node: NodeState): Peer {
     services: node.services,
     nodenum: node.nodenum,
     group: node.group,
+    initialized: initializedServices(node),
     ...(known ? { ipaddress } : {}),
   };
+}
+
+/** A previous run of the cluster may have initialized any service on an adopted machine. */
+function initializedServices({ facts, keyUid, services }: NodeState): readonly string[] {
+  if (keyUid !== undefined) return services;
+  return Object.entries(facts.services)
+    .filter(([, { initialized, INITIALIZE }]) => initialized === true || INITIALIZE !== undefined)
+    .map(([name]) => name);
 }
 
 /** Notes that nodes with these services joined, left or changed address. */
@@ -34,9 +43,19 @@ export function touchPeers(peers: PeersState, services: readonly string[]): Peer
   return { ...peers, version, changedAt };
 }
 
+/** Notes that something else changed that peers see of a node. No service is changed for its readers. */
+export function publishPeers(peers: PeersState): PeersState {
+  return { ...peers, version: peers.version + 1 };
+}
+
+/** The version of the last join, leave or new address: the list that tasks must see at least. */
+export function membershipVersion(peers: PeersState): number {
+  return peers.changedAt['*'] ?? 0;
+}
+
 /** The version of the last change among the nodes a service reads. */
 export function peersChangedAt(peers: PeersState, scope: ReadonlySet<string> | 'all'): number {
-  if (scope === 'all') return peers.changedAt['*'] ?? 0;
+  if (scope === 'all') return membershipVersion(peers);
   return Math.max(0, ...[...scope].map((service) => peers.changedAt[service] ?? 0));
 }
 

@@ -96,6 +96,7 @@ export function recordBegun(node: NodeState, step: Step): NodeState {
   const ends = step.action === 'START' || step.action === 'STOP' || step.action === 'REMOVE';
   return withService(ends ? recordHealth(node, step.service, undefined) : node, step.service, {
     begun: step.action,
+    ...(step.action === 'INITIALIZE' ? { initialized: true as const } : {}),
   });
 }
 

@@ -41,6 +41,8 @@ export interface ServiceFacts {
   readonly INSTALL?: string;
   readonly CONFIGURE?: string;
   readonly INITIALIZE?: string;
+  /** INITIALIZE was begun on this machine, which may hold data since. */
+  readonly initialized?: true;
   /** Present while the service runs. */
   readonly START?: string;
   /** Version of the peers that CONFIGURE read. */

@@ -66,6 +66,11 @@ export interface Peer {
   /** Counts from 1 in each cluster; never used again for another node of the same cluster. */
   readonly nodenum: number;
   readonly group: string;
+  /**
+   * Services whose INITIALIZE was begun on the node's present machine, or all services of an adopted machine: it may
+   * hold their data, also if they do not run. Absent where a task sees its own node only.
+   */
+  readonly initialized?: readonly string[];
 }
 
 /** What a plugin gives back. Left-out status means success where a TypeScript method returned. */

@@ -1,3 +1,4 @@
+import { membershipVersion } from '../../model/node/peers.js';
 import { payloadBounds } from '../../model/node/room.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
@@ -49,7 +50,7 @@ export function clusterExecutor(memory: Memory): Executor {
         clusterUid: uid,
         cluster: spec?.config ?? {},
         peersOf: clusterWorkflowId(name),
-        peersVersion: peers.version,
+        peersVersion: membershipVersion(peers),
         command,
         variables: taskVariables(spec, imports),
       };

@@ -7,7 +7,7 @@ import { refuseRemoval } from '../../model/plan/machines/removals.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
 import { change, noteChange, now } from '../entity.js';
-import { announceNode, changeNode, dropNode, type NodesMemory } from './memory.js';
+import { announceNode, changeNode, dropNode, publishNode, type NodesMemory } from './memory.js';
 import { createSemaphore, type Semaphore } from '../permits.js';
 import { runNode, type NodeHooks } from '../run-node.js';
 import type { CarriedNode, TaskBase } from '../task-request.js';
@@ -302,6 +302,7 @@ function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
       announceNode(memory, nodeId);
       executor.announced(memory.state.nodes[nodeId]?.services ?? []);
     }),
+    published: unlessAbandoned(() => publishNode(memory, nodeId)),
   };
 }
 

@@ -22,6 +22,7 @@ import {
 import { keyOfOperation } from '../../model/cluster/operation.js';
 import { anyEarlierGroup } from '../../model/cluster/numbered.js';
 import { firstWithin, jsonBytes, mostSent } from '../../model/carried.js';
+import { membershipVersion } from '../../model/node/peers.js';
 import { mostServices } from '../../model/node/room.js';
 import { countOf } from '../../model/plan/plan.js';
 import { workflowTaskMs } from '../../model/resumption.js';
@@ -189,7 +190,7 @@ async function send(memory: Memory, id: string): Promise<void> {
       groupUid: memory.state.groups[id]?.uid ?? '',
       seq,
       at: taskTime(),
-      peersVersion: peers.version,
+      peersVersion: membershipVersion(peers),
       list,
     };
     await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(

@@ -7,7 +7,7 @@ import { usedIncarnation } from '../../model/node/record.js';
 import { searchAttributes } from '../../model/names.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Operation } from '../../model/cluster/operation.js';
-import { touchPeers, type PeersState } from '../../model/node/peers.js';
+import { publishPeers, touchPeers, type PeersState } from '../../model/node/peers.js';
 import { phaseOf } from '../../model/cluster/report.js';
 import type { ClusterState, Halt } from '../../model/cluster/state.js';
 import { change, type EntityMemory } from '../entity.js';
@@ -75,6 +75,16 @@ export function announceNode(memory: NodesMemory, nodeId: string): void {
   const { [nodeId]: _back, ...gone } = peers.gone;
   change(memory, { peers: { ...peers, gone } });
   changeNode(memory, nodeId, (before) => ({ ...before, changedAt: peers.version }));
+}
+
+/**
+ * Notes that something else changed that peers see of a node. Tasks see it with the next change of membership or address:
+ * services are not configured again for it, and no task waits for a newer list.
+ */
+export function publishNode(memory: NodesMemory, nodeId: string): void {
+  const peers = publishPeers(memory.state.peers);
+  change(memory, { peers });
+  changeNode(memory, nodeId, (node) => ({ ...node, changedAt: peers.version }));
 }
 
 /** Hides a node from its peers: it is being removed, or the operation continues without it. */

@@ -95,7 +95,7 @@ function rowFacts(
   operation: string,
 ): RowFacts {
   const services = Object.entries(facts.services).map(
-    ([name, { doneIn, begun, ...kept }]): [string, RowServiceFacts] => {
+    ([name, { doneIn, begun, initialized: _initialized, ...kept }]): [string, RowServiceFacts] => {
       const redone = repeatable.filter((action) => doneIn?.[action] === operation);
       const tells = begun === 'STOP' || (begun === 'START' && kept.START === undefined);
       return [name, { ...kept, ...(tells ? { begun } : {}), ...(redone.length === 0 ? {} : { redone }) }];
