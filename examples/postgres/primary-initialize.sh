@@ -1,22 +1,33 @@
-# Creates the primary's data once: empty for a new cluster, or from the most advanced replica if this machine replaces another.
+# Creates the primary's data once: empty for a new cluster, or from the most advanced replica where data existed before.
 # An empty primary beside replicas with data would lose the data.
 . "$HEDDLE_DATA"
 find_postgres
 
-# The first machine of a node has incarnation 1; each that replaces it has a higher one.
-came_later() { [ "$(sed -n 's/^  "incarnation": \([0-9]*\),$/\1/p' "$HEDDLE_TASK")" -gt 1 ]; }
+# Lists replicas whose machine may hold data, also if their server is stopped: those whose INITIALIZE was begun. That happens
+# only after a primary had data. A list that cannot be read is a failure, not an empty list.
+replicas_with_data() {
+  while read -r node hostname address number services; do
+    case ",$services," in *,postgres-replica,*) ;; *) continue ;; esac
+    initialized=$(sh "$HEDDLE_GET" "nodes/$node/initialized") || fail "cannot tell whether $node has data: update Heddle's workers and retry"
+    if printf '%s\n' "$initialized" | grep -qx postgres-replica; then echo "$node"; fi
+  done <"$HEDDLE_NODES"
+}
 
 # Lists the WAL positions of all replicas, in a sortable fixed width, and their addresses. A replica that refuses the connection
-# has no data yet; any other error may hide data.
+# does not run; any other error may hide data.
 look() {
   : >"$conf/positions"
+  : >"$conf/systems"
   for address in $(addresses_of postgres-replica); do
     answer=$(replicating psql -X -w -A -t -d "host=$address port=$port user=replicator replication=true" -c IDENTIFY_SYSTEM 2>"$conf/refusal") ||
       { grep -q 'Connection refused' "$conf/refusal" && continue; } ||
       fail "the replica at $address may have data, but does not give it: $(cat "$conf/refusal"). Mend it and retry."
     position=$(echo "$answer" | cut -d '|' -f 3)
     printf '%08X%08X %s\n' "0x${position%/*}" "0x${position#*/}" "$address" >>"$conf/positions"
+    echo "$answer" | cut -d '|' -f 1 >>"$conf/systems"
   done
+  [ "$(sort -u "$conf/systems" | wc -l)" -le 1 ] ||
+    fail "the replicas have different databases, with the system identifiers $(sort -u "$conf/systems" | paste -s -d ' '): stop those with the wrong one and retry"
 }
 
 some_replica_answers() {
@@ -47,11 +58,12 @@ promote() {
 if [ ! -f "$data/PG_VERSION" ]; then
   # Partial data of an earlier attempt.
   rm -rf "$data.new"
+  holders=$(replicas_with_data)
   look
-  if [ ! -s "$conf/positions" ] && [ -n "$(addresses_of postgres-replica)" ] && came_later; then
+  if [ ! -s "$conf/positions" ] && [ -n "$holders" ]; then
     # Replicas may be restarting for a new setting.
     wait_for 15 some_replica_answers ||
-      fail 'no replica runs that could give the data of the primary that was here: start one and retry. A cluster that never had data can be deleted and made again.'
+      fail "no replica runs that could give the data, which may be on" $holders": start the server of one and retry"
   fi
   if [ -s "$conf/positions" ]; then copy_from "$(sort "$conf/positions" | tail -n 1 | cut -d ' ' -f 2)"; else make_empty; fi
 fi

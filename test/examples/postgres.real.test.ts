@@ -25,8 +25,11 @@ describe('the PostgreSQL example', () => {
     await opened.close();
   });
 
-  it('starts with a primary and two replicas that stream from it, each through its slot', async () => {
+  it('starts with a primary, whose first machine gets no capacity, and two replicas that stream from it, each through its slot', async () => {
+    await stack.service.arm({ fault: 'no-capacity', hostname: `*${primary}`, count: 1 });
     await apply();
+    const { nodes } = await stack.client.status(cluster);
+    expect(nodes.find(({ nodeId }) => nodeId === primary)?.incarnation).toBe(2);
     expect(await servers.nodes()).toEqual([primary, 'replica-1', 'replica-2']);
     await servers.streamTo('replica-1', 'replica-2');
     await servers.writeRows();
@@ -54,6 +57,34 @@ describe('the PostgreSQL example', () => {
     expect(
       spawnSync('grep', ['-rlF', password, opened.worker.dataFolder], { encoding: 'utf8' }),
     ).toMatchObject({ status: 1, stdout: '' });
+  });
+
+  // Before any node was removed: later nodes have higher incarnations.
+  it('creates no empty primary in another group while the replicas with the data are stopped', async () => {
+    const rows = await servers.sql(primary, 'SELECT count(*) FROM note');
+    await operate('stop');
+    await example.edit('  primary: {count: 1', '  main: {count: 1');
+    const { operation, status } = await outcome();
+    expect(operation.state).toBe('held');
+    expect(
+      status.nodes.flatMap(({ nodeId, incarnation, failure }) =>
+        failure === undefined ? [] : [`${nodeId}#${incarnation} ${failure.action} ${failure.stderr}`],
+      ),
+    ).toEqual([expect.stringContaining('main-1#1 INITIALIZE no replica runs that could give the data')]);
+    await servers.revive('replica-1');
+    await servers.revive('replica-2');
+    const retried = await stack.client.retry(cluster);
+    expect((await stack.client.waitFor(cluster, retried.operation)).operation.state).toBe('done');
+    await operate('start');
+    expect(await servers.sql('main-1', 'SELECT count(*) FROM note')).toEqual(rows);
+  });
+
+  it('takes the data along when its group is renamed while replicas run', async () => {
+    await example.edit('  main: {count: 1', '  primary: {count: 1');
+    await apply();
+    await servers.streamTo('replica-1', 'replica-2');
+    await servers.writeRows();
+    await servers.haveAllRows();
   });
 
   it('accepts a third replica, which copies the existing data', async () => {
@@ -193,6 +224,11 @@ describe('the PostgreSQL example', () => {
   async function outcome(): Promise<WaitResult> {
     const { operation } = await stack.client.apply(example.spec());
     return stack.client.waitFor(cluster, operation);
+  }
+
+  async function operate(kind: 'stop' | 'start'): Promise<void> {
+    const { operation } = await stack.client.operate(cluster, { kind, services: ['postgres-replica'] });
+    expect((await stack.client.waitFor(cluster, operation)).operation.state).toBe('done');
   }
 
   async function apply(): Promise<void> {
