@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newFolder } from './harness/folder.js';
 
 const root = join(import.meta.dirname, '..');
 
@@ -413,7 +413,7 @@ describe('the linter', () => {
 
   // Each beside the file it is planted in, under the same settings; one run of the linter for all.
   beforeAll(() => {
-    copy = mkdtempSync(join(tmpdir(), 'heddle-lint-'));
+    copy = newFolder();
     cpSync(join(root, '.oxlintrc.json'), join(copy, '.oxlintrc.json'));
     for (const [index, [, file, line]] of planted.entries()) {
       const target = join(copy, 'src', placeOf(file, index));
@@ -437,9 +437,6 @@ describe('the linter', () => {
         ];
       }),
     );
-  });
-  afterAll(() => {
-    rmSync(copy, { recursive: true, force: true });
   });
 
   function placeOf(file: string, index: number): string {

@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { SecretOrigin } from '../../src/activities/parts.js';
@@ -8,6 +7,7 @@ import type { ProviderAccount } from '../../src/model/provider-account.js';
 import type { Json } from '../../src/model/json.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
 import { pretendForeign } from '../harness/foreign.js';
+import { newFolder } from '../harness/folder.js';
 
 const address = { host: '192.0.2.11', port: 22, user: 'root', hostKey: 'ssh-ed25519 AAAA' };
 const { hostKey: _, ...unpinned } = address;
@@ -52,7 +52,7 @@ describe('the way to the machines of an account', () => {
   });
 
   test('refuses an agent of another user for the jump host, and not one that is absent', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'heddle-agent-'));
+    const folder = newFolder();
     const agent = join(folder, 'agent');
     const jump = { host: 'bastion', user: 'ops', agent, hostKey: 'ssh-ed25519 BBBB' };
     // As in /tmp, others could create it.

@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { buildFile } from '../../src/activities/image/build-file.js';
 import { checkCommandVariables } from '../../src/activities/image/check-variables.js';
 import type { MachineCall } from '../../src/activities/task-call.js';
 import { formatProblem } from '../../src/schema/problem.js';
+import { newFolder } from '../harness/folder.js';
 
 // Promise: build-variables
 describe('the environment of a build command', () => {
@@ -13,11 +13,10 @@ describe('the environment of a build command', () => {
   let mark: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-command-'));
+    folder = newFolder();
     mark = join(folder, 'mark');
     mkdirSync(join(folder, 'images'));
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const script = 'set -x; mkdir files; echo "$SUITE" >files/suite; tar -cf "$HEDDLE_OUTPUT.tar" files';
   const build = async (

@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/model/json.js';
@@ -9,8 +8,9 @@ import type { FieldDeclaration } from '../../src/schema/descriptor.js';
 import { type Bench, openBench, request } from '../harness/activities/parts.js';
 import { attacksOn, expression, origins, type Origin } from '../harness/attacks.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { newFolder } from '../harness/folder.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'heddle-taint-'));
+const folder = newFolder();
 const witness = join(folder, 'witness');
 const attacks = attacksOn(witness);
 const originNames = Object.keys(origins) as readonly Origin[];
@@ -35,7 +35,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await bench.close();
   await node.close();
-  rmSync(folder, { recursive: true });
 });
 beforeEach(() => rmSync(join(node.home, 'got'), { force: true }));
 afterEach(() => rmSync(witness, { force: true }));

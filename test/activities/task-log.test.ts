@@ -1,21 +1,20 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openTaskLog, type TaskLog } from '../../src/activities/task-log.js';
 import { createRedactor, type Redactor } from '../../src/secrets/redact.js';
 import { createFolderStore } from '../../src/store/folder.js';
 import { currentPath } from '../../src/store/store.js';
+import { newFolder } from '../harness/folder.js';
 
 const name = 'u/app-1/1.1.web.START.1.log';
 let folder: string;
 let redactor: Redactor;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-task-log-'));
+  folder = newFolder();
   redactor = createRedactor([]);
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function open(logLimit?: number): TaskLog {
   return openTaskLog(createFolderStore({ folder, logLimit }), name, () => redactor);

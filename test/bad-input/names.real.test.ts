@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { exportKeys } from '../../src/secrets/keys.js';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
@@ -8,9 +8,8 @@ import { startStack, type Stack } from '../harness/stack.js';
 // Through the command line, as a person or a script of theirs would, against a real server.
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
 });
-afterAll(() => stack.stop());
 
 function run(...words: readonly string[]): Promise<Ended> {
   return runHeddle(words, {

@@ -1,20 +1,19 @@
-import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
 import { loadSpecFile } from '../../src/schema/cluster/read.js';
 import { fc } from '../harness/property.js';
+import { newFolder } from '../harness/folder.js';
 
 // Through the reader of `heddle apply` and `heddle plan`, which asks no server before the file is right.
 const good =
   'name: web\nnodes:\n  app: {count: 1, provider: p, services: [s]}\nservices:\n  s:\n    actions:\n      start: {type: shell, fields: {script: "true"}}\n';
 
 let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-bad-'));
+beforeAll(() => {
+  folder = newFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function told(text: string | Uint8Array): Promise<string> {
   const file = join(folder, 'c.yaml');

@@ -1,6 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { askSurely, outlast } from '../harness/chaos/ask.js';
 import { findSecrets, searchFolder, watchProcesses, writingsOf } from '../harness/chaos/canary.js';
@@ -8,13 +6,14 @@ import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
 import { readHistories } from '../harness/chaos/histories.js';
 import { smallCluster } from '../harness/chaos/specs.js';
 import { startOnSqlite } from '../harness/chaos/server.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('secrets', () => {
   let folder: string;
   let world: ChaosWorld;
   let apiKey: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-canary-'));
+    folder = newFolder();
     world = await openWorld({
       server: await startOnSqlite(folder, inject('temporalBinary')),
       distPath: inject('distPath'),
@@ -23,10 +22,7 @@ describe('secrets', () => {
     });
     apiKey = (await readFile(world.stack.service.apiKeyFile, 'utf8')).trim();
   });
-  afterAll(async () => {
-    await world.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => world.stop());
 
   it('would be found in each of their seven encodings', () => {
     for (const [writing, forms] of Object.entries(writingsOf(world.secret))) {

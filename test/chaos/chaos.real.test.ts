@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
@@ -8,6 +5,7 @@ import { findPostgres, startOnPostgres } from '../harness/chaos/postgres.js';
 import { seedOf, settingOf } from '../harness/chaos/random.js';
 import { describeReport, runChaos } from '../harness/chaos/run-chaos.js';
 import { type MortalServer, startOnSqlite } from '../harness/chaos/server.js';
+import { newFolder } from '../harness/folder.js';
 
 const postgres = findPostgres();
 
@@ -18,13 +16,10 @@ const kills = settingOf('HEDDLE_KILLS', 0);
 describe.skipIf(unasked)('clusters whose workers and server are killed many times', () => {
   let folder: string;
   let world: ChaosWorld | undefined;
-  afterEach(async () => {
-    await world?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => world?.stop());
 
   async function kill(count: number, start: (folder: string) => Promise<MortalServer>): Promise<void> {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-chaos-'));
+    folder = newFolder();
     const seed = seedOf(1);
     const print = (line: string): boolean => process.stderr.write(`chaos: ${line}\n`);
     print(`seed ${seed}`);

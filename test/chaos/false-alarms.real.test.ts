@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { until } from '../harness/until.js';
@@ -9,6 +8,7 @@ import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
 import { judgeCluster, judgeEnd } from '../harness/chaos/oracle.js';
 import { settingOf } from '../harness/chaos/random.js';
 import { startOnSqlite } from '../harness/chaos/server.js';
+import { newFolder } from '../harness/folder.js';
 
 const size = 25;
 const wanted = settingOf('HEDDLE_ALARMS', size);
@@ -17,7 +17,7 @@ describe('workers that are silent for longer than a heartbeat timeout, and conti
   let folder: string;
   let world: ChaosWorld;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-alarms-'));
+    folder = newFolder();
     world = await openWorld({
       // No run ends while the scripts wait for each other: before that, a run starts no further task.
       server: await startOnSqlite(folder, inject('temporalBinary'), 10_000),
@@ -25,10 +25,7 @@ describe('workers that are silent for longer than a heartbeat timeout, and conti
       folder,
     });
   });
-  afterAll(async () => {
-    await world.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => world.stop());
 
   /** Attempts after the first of all scripts that are under way. */
   async function alarms(): Promise<number> {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { until } from '../harness/until.js';
 import { askSurely, outlast } from '../harness/chaos/ask.js';
@@ -10,6 +7,7 @@ import { lagCloud } from '../harness/chaos/lag-cloud.js';
 import { judgeCluster, judgeWhole } from '../harness/chaos/oracle.js';
 import { startOnSqlite } from '../harness/chaos/server.js';
 import { smallCluster } from '../harness/chaos/specs.js';
+import { newFolder } from '../harness/folder.js';
 
 // What the chaos runner would see if Heddle did not do what keeps its promises: the same kill, with and
 // without.
@@ -17,7 +15,7 @@ describe('the oracle', () => {
   let folder: string;
   let world: ChaosWorld;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-oracle-'));
+    folder = newFolder();
     const plugins = [await writeBareAutomator(folder)];
     world = await openWorld({
       server: await startOnSqlite(folder, inject('temporalBinary')),
@@ -28,10 +26,7 @@ describe('the oracle', () => {
       workers: 1,
     });
   });
-  afterAll(async () => {
-    await world.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => world.stop());
   const shape = { web: 1, config: 0, cache: false };
 
   async function killAll(): Promise<void> {

@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
 import { live } from '../harness/chaos/lives.js';
 import { judgeEnd } from '../harness/chaos/oracle.js';
 import { openRandom, seedOf, settingOf } from '../harness/chaos/random.js';
 import { startOnSqlite } from '../harness/chaos/server.js';
+import { newFolder } from '../harness/folder.js';
 
 const rounds = settingOf('HEDDLE_ROUNDS', 3);
 
@@ -14,17 +12,14 @@ describe('workers that are stopped and started in turn, as in a deployment', () 
   let folder: string;
   let world: ChaosWorld;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-rolling-'));
+    folder = newFolder();
     world = await openWorld({
       server: await startOnSqlite(folder, inject('temporalBinary')),
       distPath: inject('distPath'),
       folder,
     });
   });
-  afterAll(async () => {
-    await world.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => world.stop());
 
   it(`fail nothing and hold nothing in ${rounds} rounds`, { timeout: 900_000 }, async () => {
     const seed = seedOf();

@@ -1,15 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rm, writeFile } from 'node:fs/promises';
+import { beforeAll, expect, it } from 'vitest';
 import { chooseServer } from '../../src/cli/configuration.js';
 import { devRecordFile, writeDevRecord } from '../../src/cli/system/dev-record.js';
 import { loadConfig } from '../../src/config/index.js';
 import { markOf } from '../../src/detached/process-mark.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-choose-'));
+  folder = newFolder();
   const owner = await markOf(process.pid);
   if (owner === undefined) throw new Error('this process is not in the process table');
   await writeDevRecord(folder, {
@@ -24,7 +23,6 @@ beforeAll(async () => {
     processes: { server: owner, machines: owner, worker: owner },
   });
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it.each([
   ['no server is named', undefined, undefined, 'dev', true],
@@ -59,7 +57,7 @@ it('a namespace that Temporal settings name is used beside heddle dev too', asyn
 });
 
 it('a damaged record of heddle dev is reported, so that no other server is used instead', async () => {
-  const damaged = await mkdtemp(join(tmpdir(), 'heddle-choose-'));
+  const damaged = newFolder();
   await writeFile(devRecordFile(damaged), '{"owner": ');
   const config = loadConfig({ env: { HOME: damaged, HEDDLE_DATA_FOLDER: damaged } });
   await expect(chooseServer(config, {})).rejects.toThrow(

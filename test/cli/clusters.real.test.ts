@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
 import { loadSpecFile } from '../../src/schema/cluster/read.js';
 import { type Stack, startStack } from '../harness/stack.js';
@@ -36,10 +36,9 @@ function specText({ name, count = 1, start, provider = 'local' }: SpecOptions): 
 describe('heddle for a cluster', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const settings = (): Parameters<typeof runHeddle>[1] => ({
     distPath: inject('distPath'),

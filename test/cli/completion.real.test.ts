@@ -10,7 +10,7 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 describe('completion in a shell', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
     const spec = {
       name: 'shop',
@@ -22,7 +22,6 @@ describe('completion in a shell', () => {
     await stack.client.apply(closed({ name: 'spare', nodes: { app: nodes(1, []) } }));
     await until('both are listed', async () => (await stack.client.list()).length === 2);
   });
-  afterAll(() => stack.stop());
 
   const settings = () => ({
     HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
@@ -9,14 +9,9 @@ const missing =
 describe.skipIf(missing !== undefined)('the console of a machine that fails to boot', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind: 'sandbox',
-    });
+    stack = await startStack({ kind: 'sandbox' });
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   test('is shown by heddle logs, and its last line by the failed task', async () => {
     await stack.service.arm({ fault: 'dies', ms: 0, hostname: 'frail-app-1', count: 0 });

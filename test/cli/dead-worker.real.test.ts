@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -11,13 +11,8 @@ describe('a worker of another host that was killed', () => {
   let stack: Stack;
   beforeAll(async () => {
     const preload = new URL('../harness/other-host.mjs', import.meta.url).href;
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      env: { NODE_OPTIONS: `--import ${preload}` },
-    });
+    stack = await startStack({ env: { NODE_OPTIONS: `--import ${preload}` } });
   });
-  afterAll(() => stack.stop());
 
   const run = (...words: readonly string[]): Promise<Ended> =>
     runHeddle(words, {

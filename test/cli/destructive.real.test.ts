@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { clusterMessages } from '../../src/workflows/messages.js';
 import { clusterWorkflowId } from '../../src/model/names.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
@@ -11,10 +11,9 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 describe('commands that destroy machines', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
   const specOf = (name: string, count: number, more: object = {}): object => ({

@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { writeWorkerConfig } from '../../src/cli/system/dev-config.js';
 import { loadConfig } from '../../src/config/index.js';
 import { configSchema } from '../../src/schema/config.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder = '';
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-dev-config-'));
+beforeAll(() => {
+  folder = newFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it('the worker of heddle dev uses all settings of heddle.yaml', async () => {
   const file = join(folder, 'heddle.yaml');

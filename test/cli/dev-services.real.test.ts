@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { startServicesAgain } from '../../src/cli/system/dev-services.js';
 import { loadConfig } from '../../src/config/index.js';
 import { type Stack, startStack } from '../harness/stack.js';
@@ -10,11 +10,10 @@ describe('services of local machines that rebooted', () => {
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     ledger = openLedger(stack.folder);
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const spec = (name: string, more: object = {}, installs = 'true') =>
     closed({

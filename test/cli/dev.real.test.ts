@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.js';
@@ -8,6 +7,7 @@ import { isRunning } from '../../src/detached/process-mark.js';
 import { until } from '../harness/until.js';
 import { expectDescribed, seenDocuments } from '../harness/cli/output-documents.js';
 import { commandPath, type Ended, runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
+import { newFolder } from '../harness/folder.js';
 
 const spec = `name: web
 nodes: {app: {count: 1, provider: local, services: [web]}}
@@ -23,7 +23,7 @@ describe('heddle dev', () => {
   let data: string;
   const started: Running[] = [];
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle cli dev-'));
+    folder = newFolder();
     data = join(folder, 'data');
     await writeFile(join(folder, 'web.yaml'), spec);
   });
@@ -32,7 +32,6 @@ describe('heddle dev', () => {
       dev.child.kill('SIGINT');
       await dev.ended;
     }
-    await rm(folder, { recursive: true, force: true });
   });
 
   const settings = (): Parameters<typeof runHeddle>[1] => ({

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -11,7 +11,7 @@ describe('a handover between workers while a script runs', () => {
   let ledger: Ledger;
   let first: WorkerProcess;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     ledger = openLedger(stack.folder);
     first = await stack.startWorker();
     const start = ledger.script({ gate: 'end' });
@@ -20,7 +20,6 @@ describe('a handover between workers while a script runs', () => {
     );
     await ledger.written('web app-1 web START begin');
   });
-  afterAll(() => stack.stop());
 
   const status = (): Promise<Ended> =>
     runHeddle(['status', 'web'], {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { openGround } from '../harness/image/ground.js';
@@ -21,12 +21,7 @@ describe('the commands of images say what they wait for', () => {
   beforeAll(async () => {
     const accounts: Record<string, object | 'service'> = {};
     const config: Record<string, unknown> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-      config,
-    });
+    stack = await startStack({ accounts, config });
     accounts['other'] = {
       type: 'local',
       fields: { endpoint: stack.service.endpoint, apiKey: { secret: `file:${stack.service.apiKeyFile}` } },
@@ -40,7 +35,6 @@ describe('the commands of images say what they wait for', () => {
     };
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   it('a build names the builder, then the build whose place it needs, and ends with that at its time limit', async () => {
     const command = { run: 'pack', environment: { GATE: gate }, formats: ['tar'] };

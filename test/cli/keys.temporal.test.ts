@@ -1,14 +1,14 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { keepSchedules, type ScheduleSettings } from '../../src/server/schedules.js';
 import { createKeys, openKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { makeNamespace } from '../harness/namespace.js';
 import { until } from '../harness/until.js';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+import { newFolder } from '../harness/folder.js';
 
 const schedules: ScheduleSettings = {
   sweep: { every: 3_600, minimumAge: 60, cap: 5, delete: false },
@@ -17,10 +17,9 @@ const schedules: ScheduleSettings = {
 
 describe('heddle keys', () => {
   let folder: string;
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-cli-keys-'));
+  beforeEach(() => {
+    folder = newFolder();
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   const run = (
     data: string,

@@ -1,22 +1,19 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { checkPrograms } from '../../src/cli/system/doctor-local.js';
 import { lackingPrograms } from '../../src/cli/plugin/lacking.js';
 import { loadConfig } from '../../src/config/index.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let registry: Registry;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-programs-'));
+  folder = newFolder();
   registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
 });
-afterEach(async () => {
-  await registry.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => registry.close());
 
 async function install(name: string, mode = 0o755): Promise<void> {
   await mkdir(join(folder, 'bin'), { recursive: true });

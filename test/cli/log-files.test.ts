@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openTaskLog, type TaskLog } from '../../src/activities/task-log.js';
 import { ClusterLogs, readLogs } from '../../src/cli/cluster/log/cluster-logs.js';
 import { findLogs, type LogFilter, type LogSource } from '../../src/cli/cluster/log/find-logs.js';
@@ -16,9 +15,9 @@ import { readPrinted } from '../../src/cli/cluster/log/log-parts.js';
 import { createRedactor } from '../../src/secrets/redact.js';
 import { createFolderStore, openFolderArchive } from '../../src/store/folder.js';
 import { currentPath, dayOf, type LogArchive } from '../../src/store/store.js';
+import { newFolder } from '../harness/folder.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'heddle-test-logs-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const logsOfToday = (clusterUid: string): Promise<readonly LogSource[]> =>
   findLogs(openFolderArchive(folder), { clusterUid }, dayOf(Date.now()));

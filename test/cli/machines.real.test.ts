@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
@@ -11,14 +11,9 @@ import { heddleOn } from '../harness/cli/run-heddle.js';
 describe.skipIf(unable !== undefined)('heddle machine, computers and reservation', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind: 'sandbox',
-    });
+    stack = await startStack({ kind: 'sandbox' });
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
 

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
@@ -9,7 +9,7 @@ describe('heddle without a running worker', () => {
   let stack: Stack;
   let worker: WorkerProcess;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     worker = await stack.startWorker();
     await writeFile(
       join(stack.folder, 'left.yaml'),
@@ -21,7 +21,6 @@ services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
     expect(await run('apply', 'left.yaml')).toMatchObject({ code: 0 });
     await worker.stop();
   });
-  afterAll(() => stack.stop());
 
   const settings = (): Parameters<typeof runHeddle>[1] => ({
     distPath: inject('distPath'),

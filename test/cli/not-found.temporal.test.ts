@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { describeError } from '../../src/cli/report-error.js';
 import { PoolClient } from '../../src/client/index.js';
 import { startStack, type Stack } from '../harness/stack.js';
@@ -7,9 +7,8 @@ import { startStack, type Stack } from '../harness/stack.js';
 describe('names that do not exist', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
   });
-  afterAll(() => stack.stop());
 
   const reportOf = async (ask: () => Promise<unknown>): Promise<ReturnType<typeof describeError>> =>
     ask().then(() => ({ code: 'Failed', message: 'it is there' }), describeError);

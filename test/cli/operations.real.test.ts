@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
@@ -12,12 +12,11 @@ describe('heddle for operations on a cluster', () => {
   let stack: Stack;
   let file: string;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
     file = await writeSpec(stack.folder, { name: 'web', count: 2 });
     await makeCluster(stack.client, file);
   });
-  afterAll(() => stack.stop());
 
   const settings = (): Parameters<typeof runHeddle>[1] => ({
     distPath: inject('distPath'),

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { documentSchemas } from '../../src/schema/output/documents.js';
 import { seenDocuments } from '../harness/cli/output-documents.js';
@@ -34,10 +34,9 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 describe('every published document is what a command writes', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const { run } = heddleOn(() => stack);
   const write = (name: string, content: object): string => {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentName } from '../../src/schema/output/documents.js';
 import { documentSchema } from '../harness/cli/output-documents.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
@@ -12,10 +12,9 @@ describe('the published schemas describe the JSON output', () => {
   let stack: Stack;
   let worker: WorkerProcess;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     worker = await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const { run } = heddleOn(() => stack);
 

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
   await stack.startWorker();
 });
-afterAll(() => stack.stop());
 const heddle = heddleOn(() => stack);
 const newName = (): string => `m-${randomUUID().slice(0, 8)}`;
 

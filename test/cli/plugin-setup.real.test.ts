@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+import { newFolder } from '../harness/folder.js';
 
 /** A package of one module, as pip installs it. */
 const makeWheel = `
@@ -43,7 +43,7 @@ describe('heddle plugins setup', () => {
   let python: string;
   let requirements: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-setup-'));
+    folder = newFolder();
     python = join(folder, 'data', 'python');
     const plugin = join(folder, 'plugins', 'providers', 'sample');
     await mkdir(plugin, { recursive: true, mode: 0o755 });
@@ -57,7 +57,6 @@ describe('heddle plugins setup', () => {
     requirements = join(plugin, 'requirements.txt');
     await require(await hashOfWheel());
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const run = (words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
     runHeddle(words, {

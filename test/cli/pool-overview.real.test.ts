@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
@@ -10,11 +10,7 @@ import { until } from '../harness/until.js';
 describe('heddle pool and heddle request, over all pools', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts: { other: 'service' },
-    });
+    stack = await startStack({ accounts: { other: 'service' } });
     await stack.startWorker();
     const offer = { hardware: 'tiny', image: 'host' };
     const poolOn = (provider: string, label: string): object => ({
@@ -26,7 +22,6 @@ describe('heddle pool and heddle request, over all pools', () => {
       stringify({ pools: { ci: poolOn('local', 'small'), lab: poolOn('other', 'bench') } }),
     );
   });
-  afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
 

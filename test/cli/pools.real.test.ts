@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { freePort } from '../harness/free-port.js';
 import { lintMetrics } from '../harness/prometheus-lint.js';
@@ -18,11 +18,7 @@ describe('heddle pool and heddle request', () => {
   let waits: string;
   beforeAll(async () => {
     metrics = `127.0.0.1:${await freePort()}`;
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { metrics: { address: metrics } },
-    });
+    stack = await startStack({ config: { metrics: { address: metrics } } });
     worker = await stack.startWorker();
     const offer = { hardware: 'tiny', image: 'host' };
     await writeFile(
@@ -40,7 +36,6 @@ describe('heddle pool and heddle request', () => {
       }),
     );
   });
-  afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
   const idOf = (document: Readonly<Record<string, unknown>>): string => String(document['id']);

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { readRecords, sealRecords } from '../../src/cli/records.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-restore-'));
+  folder = newFolder();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('a file of records that was damaged is named, and so is the key that is missing', () => {
   const keys = openKeyRing({ folder: join(folder, 'keys'), create: true });

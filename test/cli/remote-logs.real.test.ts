@@ -30,11 +30,7 @@ describe.skipIf(missing !== undefined)('logs of workers with an object store', (
       accessKeyId: credentials.accessKeyId,
       secretAccessKey: { secret: `file:${secretFile}` },
     };
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { store: { s3 } },
-    });
+    stack = await startStack({ config: { store: { s3 } } });
     const reader = join(stack.folder, 'reader');
     mkdirSync(reader, { mode: 0o700 });
     writeFileSync(

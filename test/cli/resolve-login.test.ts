@@ -1,22 +1,21 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { resolveLogin } from '../../src/cli/login.js';
 import { loadConfig } from '../../src/config/index.js';
 import type { JsonObject } from '../../src/model/json.js';
 import type { ProviderAccount } from '../../src/model/provider-account.js';
+import { newFolder } from '../harness/folder.js';
 
 // Promise: ssh-resolves-no-node-data
 describe('the login of heddle ssh', () => {
   let folder: string;
   let marker: string;
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-login-'));
+    folder = newFolder();
     marker = join(folder, 'executed');
     writeFileSync(join(folder, 'key'), 'PRIVATE\n');
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   afterEach(() => expect(existsSync(marker)).toBe(false));
 
   const resolve = (account: string, auth: JsonObject): Promise<JsonObject> => {

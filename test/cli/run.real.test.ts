@@ -1,22 +1,22 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { heddleOn, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 import { processesWith } from '../harness/processes.js';
 import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
 import { startProxy } from '../harness/tcp-proxy.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('heddle run', () => {
   let stack: Stack;
   let worker: WorkerProcess;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     worker = await stack.startWorker();
     const offer = { hardware: 'tiny', image: 'host' };
     const pool = (labels: readonly string[]): object => ({
@@ -35,7 +35,6 @@ describe('heddle run', () => {
     );
     await json('pool', 'apply', 'pools.yaml');
   });
-  afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
   const start = (...words: readonly string[]): Running =>
@@ -175,7 +174,7 @@ describe('heddle run', () => {
   });
 
   it('copies a folder with a socket, a FIFO and links of all kinds', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'heddle-copied-'));
+    const folder = newFolder();
     const socket = createServer().listen(join(folder, 'socket'));
     try {
       execFileSync('mkfifo', [join(folder, 'fifo')]);

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { clusterWorkflowId, clusterWorkflowType, workflowQueue } from '../../src/model/names.js';
 import { loadSpecFile } from '../../src/schema/cluster/read.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
@@ -16,14 +16,9 @@ describe('heddle status of a stuck cluster', () => {
   let stack: Stack;
   beforeAll(async () => {
     const accounts = { far: { ...silent, site: 'moon' }, down: silent };
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-    });
+    stack = await startStack({ accounts });
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const settings = (env: Readonly<Record<string, string>> = {}): Parameters<typeof runHeddle>[1] => ({
     distPath: inject('distPath'),

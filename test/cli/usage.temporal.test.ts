@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
+import { newFolder } from '../harness/folder.js';
 
 const wrongSpec = `name: web
 nodes:
@@ -17,7 +17,7 @@ services:
 describe('the command line without a server', () => {
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-cli-'));
+    folder = newFolder();
     await writeFile(join(folder, 'wrong.yaml'), wrongSpec);
     await writeFile(
       join(folder, 'right.yaml'),
@@ -27,7 +27,6 @@ describe('the command line without a server', () => {
         .replace('strat', 'start'),
     );
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   // Port 1 is never listened at: whatever asks a server fails.
   const run = (...words: readonly string[]): Promise<Ended> =>

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.js';
@@ -8,6 +7,7 @@ import { webUiLink, webUiQueries } from '../../src/cli/system/dev.js';
 import { openBrowser } from '../harness/account-page/browser.js';
 import { runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
   (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
@@ -52,7 +52,7 @@ describe('the Web UI of heddle dev', () => {
   let dev: Running;
   let record: DevRecord;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-web-ui-'));
+    folder = newFolder();
     await writeFile(join(folder, 'web.yaml'), spec);
     const data = join(folder, 'data');
     const settings = {
@@ -80,7 +80,6 @@ describe('the Web UI of heddle dev', () => {
   afterAll(async () => {
     dev.child.kill('SIGINT');
     await dev.ended;
-    await rm(folder, { recursive: true, force: true });
   });
 
   const ask = async <Answer>(path: string): Promise<Answer> => {

@@ -1,15 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-settings-'));
+  folder = newFolder();
   await writeFile(join(folder, 'type.yaml'), 'providers: {x: {type: nosuch, fields: {}}}\n');
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const run = (words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
   runHeddle(words, {

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
@@ -10,9 +8,10 @@ import { openConnection } from '../../src/server/connect.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { freePort } from '../harness/free-port.js';
 import { cleanAfterFile } from '../harness/leftovers.js';
+import { newFolder } from '../harness/folder.js';
 
 it('waits for nodes no longer once its connection is closed', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-test-'));
+  const folder = newFolder();
   cleanAfterFile(() => rmSync(folder, { recursive: true }));
   const keys = openKeyRing({ folder, create: true });
   const connection = openConnection({ address: `127.0.0.1:${await freePort()}` });

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { call, setPatience } from '../../src/client/call.js';
 import { HeddleClient } from '../../src/client/index.js';
 import { PoolClient } from '../../src/client/pool/pool-client.js';
@@ -29,9 +29,8 @@ const emptyPool: PoolSpec = {
 describe('a client without an answer', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
   });
-  afterAll(() => stack.stop());
 
   const spec = closed({ name: 'quiet', nodes: { app: nodes(1, []) } });
 

@@ -1,7 +1,6 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { notify } from '../../src/activities/reservation/notify.js';
 import {
   childEnvironment,
@@ -19,6 +18,7 @@ import { configSchema } from '../../src/schema/config.js';
 import { exec } from '../harness/local/ssh.js';
 import { TestService } from '../harness/local/service.js';
 import { openPrograms, providerDescriptor } from '../harness/programs/bench.js';
+import { newFolder } from '../harness/folder.js';
 
 /** What the environment of a worker holds. Each value says by which name it leaked. */
 const credentials = {
@@ -36,7 +36,7 @@ let folder: string;
 let printer: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-environment-'));
+  folder = newFolder();
   printer = join(folder, 'print');
   await writeFile(
     printer,
@@ -44,7 +44,6 @@ beforeAll(async () => {
   );
   await chmod(printer, 0o755);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 beforeEach(() => {
   for (const [name, value] of Object.entries(credentials)) vi.stubEnv(name, value);
 });

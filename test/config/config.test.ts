@@ -1,30 +1,17 @@
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig, type Config, type Environment } from '../../src/config/index.js';
 import { pretendForeign } from '../harness/foreign.js';
 import { prepareFolder } from '../../src/config/prepare-folder.js';
+import { newFolder } from '../harness/folder.js';
 
 let home: string;
 let cwd: string;
 beforeEach(() => {
-  home = realpathSync(mkdtempSync(join(tmpdir(), 'heddle config ')));
+  home = newFolder();
   cwd = join(home, 'work');
   mkdirSync(cwd);
-});
-afterEach(() => {
-  rmSync(home, { recursive: true, force: true });
 });
 
 function write(path: string, content: string): string {

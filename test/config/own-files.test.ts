@@ -1,16 +1,6 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config/index.js';
@@ -18,6 +8,7 @@ import { otherOwnerOf, refuseForeignSettings } from '../../src/config/own-files.
 import { configSchema } from '../../src/schema/config.js';
 import { prepareWorkers } from '../../src/worker/worker.js';
 import { pretendForeign } from '../harness/foreign.js';
+import { newFolder } from '../harness/folder.js';
 
 /** Settings that name files of this host: the value that names `path`, and the place in messages. */
 const naming: Readonly<Record<string, (path: string) => unknown>> = {
@@ -92,9 +83,8 @@ function configWith(place: string, value: unknown): unknown {
 describe('files that heddle.yaml names', () => {
   let folder: string;
   beforeEach(() => {
-    folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-own-files-')));
+    folder = newFolder();
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const load = (place: string, path: string): unknown => {
     const file = join(folder, 'heddle.yaml');

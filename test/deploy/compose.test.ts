@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/index.js';
 import { checkConfiguration } from '../../src/plugins/check-accounts.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { parseKeyRing } from '../../src/secrets/keys.js';
 import { floorProblem } from '../../src/server/version.js';
+import { newFolder } from '../harness/folder.js';
 
 interface Service {
   readonly image: string;
@@ -144,7 +144,7 @@ describe('docker-compose.yml', () => {
   });
 
   test('gives the worker a configuration that passes the checks at its start', async () => {
-    const home = mkdtempSync(join(tmpdir(), 'heddle-home-'));
+    const home = newFolder();
     const file = join(home, 'heddle.yaml');
     const log = { info: () => undefined };
     const check = async (text: string): Promise<readonly string[]> => {
@@ -175,10 +175,9 @@ describe('deploy/make-env.sh', () => {
   let folder: string;
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle deploy-'));
+    folder = newFolder();
     cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true });
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const make = (): ReturnType<typeof spawnSync> =>
     spawnSync('sh', [join(folder, 'deploy', 'make-env.sh')], { encoding: 'utf8' });

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -10,6 +9,7 @@ import { createBody, type Machine } from '../harness/local/service.js';
 import { builtService } from '../harness/local/build.js';
 import { makeKeyPair } from '../harness/local/ssh.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 /**
  * Services whose networks are built here as Docker would build them: a bridge for each network, and no way
@@ -57,7 +57,7 @@ describe.runIf(isRoot)('the networks of the container stack', () => {
   let machine: Machine;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-networks-'));
+    folder = newFolder();
     buildNetworks();
     start(
       'temporal',
@@ -106,7 +106,6 @@ describe.runIf(isRoot)('the networks of the container stack', () => {
     }
     for (const name of [...stood, ...networks.map((network) => `net-${network}`), 'trial'])
       ip('netns', 'del', space(name));
-    rmSync(folder, { recursive: true, force: true });
   });
 
   function start(service: Stood, program: string, ...words: readonly string[]): ChildProcess {

@@ -1,19 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { endedLongAgo, isHeld, takeLock, type HeldLock } from '../../src/detached/lock-file.js';
 import { markOf } from '../../src/detached/process-mark.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let file: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-lock-'));
+  folder = newFolder();
   file = join(folder, 'lock');
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 async function take(): Promise<HeldLock> {
   const lock = await takeLock(file);

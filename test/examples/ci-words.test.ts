@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { newFolder } from '../harness/folder.js';
 
 const examples = join(import.meta.dirname, '../../examples/ci');
 
@@ -10,10 +10,9 @@ const examples = join(import.meta.dirname, '../../examples/ci');
 describe('the example scripts of CI systems', () => {
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-ci-'));
+    folder = newFolder();
     writeFileSync(join(folder, 'heddle'), '#!/bin/sh\nprintf "%s\\n" "$@" >words\n', { mode: 0o700 });
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const run = (
     script: string,

@@ -31,7 +31,7 @@ describe('the examples for CI systems', () => {
   let stack: Stack;
   let bin: string;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
     const offer = { hardware: 'tiny', image: 'host' };
     writeFileSync(
@@ -57,7 +57,6 @@ describe('the examples for CI systems', () => {
     );
     chmodSync(heddle, 0o755);
   });
-  afterAll(() => stack.stop());
 
   const { json } = heddleOn(() => stack);
   const script = (

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { checkCommandVariables } from '../../src/activities/image/check-variables.js';
 import { readConfigFile } from '../../src/schema/read-config.js';
+import { newFolder } from '../harness/folder.js';
 
 const examples = join(import.meta.dirname, '../../examples/images');
 
@@ -12,13 +12,12 @@ describe('the example command make-debian', () => {
   let folder: string;
   let called: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-debian-'));
+    folder = newFolder();
     called = join(folder, 'called');
     // Stand-ins that note each of their words on a line of its own. Packages are the last that is looked at.
     writeStub('debootstrap', 'mkdir -p "$3/etc/initramfs-tools" "$3/usr/sbin"');
     writeStub('chroot', 'exit 42');
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   function writeStub(name: string, then: string): void {
     const file = join(folder, name);

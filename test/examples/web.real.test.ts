@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Intent } from '../../src/model/plan/intent/intent.js';
 import { copyExample, type Example } from '../harness/examples/example.js';
 import { startLoad } from '../harness/examples/load.js';
@@ -16,15 +16,10 @@ describe.each(['auto', 'directory'] as const)('the web example on machines of ki
   let example: Example;
 
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind,
-    });
+    stack = await startStack({ kind });
     await stack.startWorker();
     example = await copyExample(cluster, stack.folder);
   });
-  afterAll(() => stack.stop());
 
   it('starts Redis, a replica, two applications and two balancers', async () => {
     await apply();

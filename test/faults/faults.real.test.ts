@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, inject, vi } from 'vitest';
 import type { Limits } from '../../src/model/cluster/limits.js';
@@ -8,6 +5,7 @@ import { type RunningServer, startServer } from '../../src/server/start.js';
 import { openHarness, type Harness } from '../harness/faults/harness.js';
 import { playFaults, playsInTenth, usualModes, type SweepCut } from '../harness/faults/table.js';
 import { playWebUi } from '../harness/faults/web-ui.js';
+import { newFolder } from '../harness/folder.js';
 
 /**
  * The whole tables take 15 minutes on two cores: `npm run faults` runs them. `npm test` runs a fixed part of the first,
@@ -96,7 +94,7 @@ function openServer(): () => RunningServer {
   let folder = '';
   let server: RunningServer | undefined;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-faults-server-'));
+    folder = newFolder();
     server = await startServer({
       binary: inject('temporalBinary'),
       dataFolder: folder,
@@ -107,10 +105,7 @@ function openServer(): () => RunningServer {
       dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 50 },
     });
   });
-  afterAll(async () => {
-    await server?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => server?.stop());
   return () => {
     if (server === undefined) throw new Error('the server is not started yet');
     return server;

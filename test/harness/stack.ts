@@ -4,17 +4,21 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { inject } from 'vitest';
 import { stringify } from 'yaml';
 import { HeddleClient } from '../../src/client/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
+import { cleanAfterFile } from './leftovers.js';
 import { makeNamespace } from './namespace.js';
 import { until } from './until.js';
 
 export interface StackOptions {
-  readonly temporalAddress: string;
-  readonly distPath: string;
-  /** One that is there already; a new one unless given. */
+  /** Default: the run's own server. */
+  readonly temporalAddress?: string;
+  /** Default: the built product. */
+  readonly distPath?: string;
+  /** One that exists already. Default: a new one. */
   readonly namespace?: string;
   readonly kind?: 'directory' | 'sandbox' | 'auto';
   /** Provider accounts besides `local`; `service` stands for another account of the machine service. */
@@ -67,7 +71,13 @@ export interface MachineService {
   held(fault: string): Promise<number>;
 }
 
-export async function startStack(options: StackOptions): Promise<Stack> {
+/** It is stopped after the tests of the file. */
+export async function startStack(wanted: StackOptions = {}): Promise<Stack> {
+  const options: Options = {
+    ...wanted,
+    temporalAddress: wanted.temporalAddress ?? inject('temporalAddress'),
+    distPath: wanted.distPath ?? inject('distPath'),
+  };
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'));
   const children: ChildProcess[] = [];
   const connection = await Connection.connect({ address: options.temporalAddress });
@@ -81,7 +91,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     { by: 'test', busyMs: options.busyMs ?? 60_000 },
   );
   const shared = { folder, namespace, keys, service, children };
-  return {
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    for (const child of children.toReversed()) await end(child, 'SIGTERM');
+    await connection.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const stack: Stack = {
     client,
     namespace,
     service,
@@ -90,16 +106,16 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       startWorker({ ...options, distPath }, { ...shared, name }),
     startBuilder: (name = 'builder', distPath = options.distPath) =>
       startWorker({ ...options, distPath }, { ...shared, name, words: ['--builder'] }),
-    async stop() {
-      for (const child of children.toReversed()) await end(child, 'SIGTERM');
-      await connection.close();
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop: () => (stopped ??= stop()),
   };
+  cleanAfterFile(() => stack.stop());
+  return stack;
 }
 
+type Options = StackOptions & Required<Pick<StackOptions, 'temporalAddress' | 'distPath'>>;
+
 async function startMachineService(
-  options: StackOptions,
+  options: Options,
   folder: string,
   children: ChildProcess[],
 ): Promise<MachineService> {
@@ -155,7 +171,7 @@ interface WorkerParts {
   readonly words?: readonly string[];
 }
 
-async function startWorker(options: StackOptions, parts: WorkerParts): Promise<WorkerProcess> {
+async function startWorker(options: Options, parts: WorkerParts): Promise<WorkerProcess> {
   const dataFolder = join(parts.folder, parts.name);
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const config = join(parts.folder, `${parts.name}.yaml`);

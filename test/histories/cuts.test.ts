@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
@@ -7,6 +6,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type KeyRing, parseKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { cuts, type WrittenHistory } from '../harness/histories/cut.js';
+import { newFolder } from '../harness/folder.js';
 
 const folder = import.meta.dirname;
 let keyRing: KeyRing;
@@ -70,7 +70,7 @@ const switchedOff = {
 
 describe('a recorded history gives other commands when its workflow tasks are merged', () => {
   it.each(Object.entries(switchedOff))('without the rule that %s', async (_rule, [present, instead]) => {
-    const copy = await mkdtemp(join(tmpdir(), 'heddle-cuts-'));
+    const copy = newFolder();
     try {
       const bundle = await readFile(inject('workflowBundlePath'), 'utf8');
       const changed = bundle.replace(present, instead);

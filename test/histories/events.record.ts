@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, inject } from 'vitest';
 import { reservationsWorkflowId } from '../../src/model/names.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { startParents } from '../harness/docs/parents.js';
-import { here, inStudio } from '../harness/histories/studio.js';
+import { inStudio } from '../harness/histories/studio.js';
 import { openGround } from '../harness/machine/ground.js';
 import { until } from '../harness/until.js';
 import { startReceiver } from '../harness/webhook-receiver.js';
@@ -20,7 +20,7 @@ it('records clusters and reservations with webhooks, a delivery, and a cluster w
   await writeFile(join(folder, 'secret'), secret, { mode: 0o600 });
   const webhooks = { ops: { url: receiver.url, secret: { secret: `file:${join(folder, 'secret')}` } } };
   try {
-    await inStudio({ ...here(), kind: 'sandbox', config: { webhooks } }, async ({ stack, keep, done }) => {
+    await inStudio({ kind: 'sandbox', config: { webhooks } }, async ({ stack, keep, done }) => {
       const { client, namespace } = stack;
       const spec = closed({
         name: 'events',
@@ -36,7 +36,7 @@ it('records clusters and reservations with webhooks, a delivery, and a cluster w
       await keep('delivery', `delivery/${held?.id}/operation.held/ops`);
 
       const keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
-      const parents = await startParents(here().temporalAddress, namespace, keys);
+      const parents = await startParents(inject('temporalAddress'), namespace, keys);
       const parent = await client.temporal.workflow.start('createAndDelete', {
         taskQueue: parents.taskQueue,
         workflowId: 'parent',

@@ -14,7 +14,7 @@ import { until } from '../harness/until.js';
 import type { Ledger } from '../harness/workflows/ledger.js';
 import { host, openGround } from '../harness/machine/ground.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
-import { here, inStudio, type Studio } from '../harness/histories/studio.js';
+import { inStudio, type Studio } from '../harness/histories/studio.js';
 
 // Records the histories that replay.test.ts replays; docs/testing.md says when and how. Not part of any other
 // run.
@@ -37,7 +37,7 @@ function webSpec(ledger: Ledger, count: number) {
 }
 
 it('records create, scale up, scale down, plan and delete', () =>
-  inStudio(here(), async ({ stack, ledger, keep, done }) => {
+  inStudio({}, async ({ stack, ledger, keep, done }) => {
     const { client } = stack;
     for (const [name, count] of [
       ['create', 1],
@@ -58,7 +58,7 @@ it('records create, scale up, scale down, plan and delete', () =>
   }));
 
 it('records a failure that was retried, and a delete that preempts a create', () =>
-  inStudio(here(), async ({ stack, ledger, keep, done }) => {
+  inStudio({}, async ({ stack, ledger, keep, done }) => {
     const { client, service } = stack;
     const install = ledger.script({ body: 'test -e "$LEDGER.mended" || exit 3' });
     const { operation } = await client.apply(
@@ -84,7 +84,7 @@ it('records a failure that was retried, and a delete that preempts a create', ()
   }));
 
 it('records each operation on a living cluster', () =>
-  inStudio(here(), async ({ stack, ledger, keep, done }) => {
+  inStudio({}, async ({ stack, ledger, keep, done }) => {
     const { client } = stack;
     const service = (): object => ({
       install: ledger.script(),
@@ -137,7 +137,7 @@ it('records each operation on a living cluster', () =>
   }));
 
 it('records a cluster whose previous run was terminated', () =>
-  inStudio(here(), async ({ stack, ledger, keep, done }) => {
+  inStudio({}, async ({ stack, ledger, keep, done }) => {
     const { client } = stack;
     expect(await done('web', (await client.apply(webSpec(ledger, 2))).operation)).toBe('done');
     await client.temporal.workflow.getHandle('cluster/web').terminate('recording');
@@ -160,23 +160,20 @@ it('records a group that collects its reports and continues as new', async () =>
   });
   try {
     const config = { scale: { inlineNodes: 1, groupNodes: 3, inFlight: 10 } };
-    await inStudio(
-      { ...here(), temporalAddress: server.address, config },
-      async ({ stack, ledger, keep, done }) => {
-        const { client } = stack;
-        expect(await done('web', (await client.apply(webSpec(ledger, 3))).operation)).toBe('done');
-        expect(
-          await done(
-            'web',
-            (await client.operate('web', { kind: 'restart', services: ['app'], width: 2 })).operation,
-          ),
-        ).toBe('done');
-        await keepRuns(
-          { stack, keep },
-          { name: 'group-collected', workflowId: 'cluster/web/group/1', runs: 2 },
-        );
-      },
-    );
+    await inStudio({ temporalAddress: server.address, config }, async ({ stack, ledger, keep, done }) => {
+      const { client } = stack;
+      expect(await done('web', (await client.apply(webSpec(ledger, 3))).operation)).toBe('done');
+      expect(
+        await done(
+          'web',
+          (await client.operate('web', { kind: 'restart', services: ['app'], width: 2 })).operation,
+        ),
+      ).toBe('done');
+      await keepRuns(
+        { stack, keep },
+        { name: 'group-collected', workflowId: 'cluster/web/group/1', runs: 2 },
+      );
+    });
   } finally {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
@@ -194,7 +191,7 @@ it('records claims', async () => {
       password: 'let me in',
     };
     await inStudio(
-      { ...here(), accounts: { rack: { type: 'static', hostKeys: 'pin', fields: { machines: [machine] } } } },
+      { accounts: { rack: { type: 'static', hostKeys: 'pin', fields: { machines: [machine] } } } },
       async ({ stack: { client }, keep, done }) => {
         expect(
           await done(
@@ -224,7 +221,7 @@ it('records the runs of a cluster that continues as new in the middle of an oper
     say: () => undefined,
   });
   try {
-    await inStudio({ ...here(), temporalAddress: server.address }, async ({ stack, ledger, keep, done }) => {
+    await inStudio({ temporalAddress: server.address }, async ({ stack, ledger, keep, done }) => {
       const { client } = stack;
       expect(await done('web', (await client.apply(webSpec(ledger, 1))).operation)).toBe('done');
       await keepRuns({ stack, keep }, { name: 'continued-as-new', workflowId: 'cluster/web', runs: 2 });
@@ -236,7 +233,7 @@ it('records the runs of a cluster that continues as new in the middle of an oper
 });
 
 it('records a pool whose nodes are requested, kept ready and returned', () =>
-  inStudio(here(), async ({ stack, keep }) => {
+  inStudio({}, async ({ stack, keep }) => {
     const pool = new PoolClient(stack.client.temporal, 'ci', { by: 'test' });
     const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
     const spec = (minReady: number): PoolSpec => ({
@@ -268,7 +265,7 @@ it('records a pool whose nodes are requested, kept ready and returned', () =>
   }));
 
 it('records a standalone machine that is loaded, switched and captured', () =>
-  inStudio(here(), async ({ stack, keep }) => {
+  inStudio({}, async ({ stack, keep }) => {
     const { add, operate } = openGround(stack);
     await add('one');
     await operate('one', { kind: 'load', image: host });
@@ -278,7 +275,7 @@ it('records a standalone machine that is loaded, switched and captured', () =>
   }));
 
 it('records a standalone machine that was off, and is written twice', () =>
-  inStudio(here(), async ({ stack, keep }) => {
+  inStudio({}, async ({ stack, keep }) => {
     const { add, operate } = openGround(stack);
     await add('one');
     await operate('one', { kind: 'power', verb: 'off' });
@@ -287,7 +284,7 @@ it('records a standalone machine that was off, and is written twice', () =>
   }));
 
 it('records a standalone machine whose account is described again before each operation', () =>
-  inStudio(here(), async ({ stack, keep }) => {
+  inStudio({}, async ({ stack, keep }) => {
     const { add, operate } = openGround(stack);
     await add('one');
     await operate('one', { kind: 'load', image: host });

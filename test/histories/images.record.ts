@@ -3,11 +3,11 @@ import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { openGround as openImages, recipe } from '../harness/image/ground.js';
-import { here, inStudio } from '../harness/histories/studio.js';
+import { inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
 it('records an image that is built, kept, rolled back, paused and deleted, and a pool that makes nodes from it', () =>
-  inStudio(here(), async ({ stack, keep }) => {
+  inStudio({}, async ({ stack, keep }) => {
     await stack.startBuilder();
     const { apply, build, see } = openImages(stack);
     await apply('web', { recipe: { ...recipe, services: [] }, keep: 2 });

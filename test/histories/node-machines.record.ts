@@ -3,11 +3,11 @@ import { clusterWorkflowId, machineWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { host, openGround } from '../harness/machine/ground.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
-import { here, inStudio } from '../harness/histories/studio.js';
+import { inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
 it('records a node whose machine is captured, loaded and reset, and the cluster that leases it out', () =>
-  inStudio(here(), async ({ stack, keep }) => {
+  inStudio({}, async ({ stack, keep }) => {
     const ground = openGround(stack);
     const spec = closed({
       name: 'lender',

@@ -2,11 +2,11 @@ import { it } from 'vitest';
 import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { poolWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
-import { here, inStudio } from '../harness/histories/studio.js';
+import { inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
 it('records a pool that creates and deletes several nodes with one activity', () =>
-  inStudio(here(), async ({ stack, keep }) => {
+  inStudio({}, async ({ stack, keep }) => {
     const pool = new PoolClient(stack.client.temporal, 'many', { by: 'test' });
     const offer = { hardware: 'tiny', image: 'host', fields: {}, uses: { nodes: 1 } };
     await pool.apply({

@@ -1,5 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime, Worker, type ReplayWorkerOptions } from '@temporalio/worker';
@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { EncryptionCodec } from '../../src/secrets/codec.js';
 import { type KeyRing, parseKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
+import { newFolder } from '../harness/folder.js';
 
 const folder = import.meta.dirname;
 const wanted = [
@@ -108,7 +109,7 @@ describe('recorded histories', () => {
   });
 
   it('do not replay if the order of actions changes', async () => {
-    const copy = await mkdtemp(join(tmpdir(), 'heddle-replay-'));
+    const copy = newFolder();
     try {
       const bundle = await readFile(inject('workflowBundlePath'), 'utf8');
       const changed = bundle.replace(

@@ -1,13 +1,13 @@
 import { it } from 'vitest';
 import { reservationsWorkflowId } from '../../src/model/names.js';
 import { openGround } from '../harness/machine/ground.js';
-import { here, inStudio } from '../harness/histories/studio.js';
+import { inStudio } from '../harness/histories/studio.js';
 
 // Records what replay.test.ts replays, as histories.record.ts does.
 const patience = { everyMs: 100 } as const;
 
 it('records reservations, and a machine that is in two of them', () =>
-  inStudio({ ...here(), kind: 'sandbox' }, async ({ stack, keep }) => {
+  inStudio({ kind: 'sandbox' }, async ({ stack, keep }) => {
     const { reservations } = stack.client;
     const { add } = openGround(stack);
     await add('one');

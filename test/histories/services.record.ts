@@ -9,11 +9,11 @@ import {
 import { callTimesOf, locksOf } from '../../src/worker/account-workflows.js';
 import { until } from '../harness/until.js';
 import { openGround } from '../harness/machine/ground.js';
-import { here, inStudio } from '../harness/histories/studio.js';
+import { inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
 it('records the artifacts, the lock and the rate limiter of an account, a sweep and periodic checks', () =>
-  inStudio(here(), async ({ stack, keep }) => {
+  inStudio({}, async ({ stack, keep }) => {
     const { temporal } = stack.client;
     const { resources } = stack.client;
     const first = await resources.put('keys', { format: 'file', bytes: Buffer.from('one') });

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Library } from '../../src/local/image/library.js';
+import { newFolder } from '../harness/folder.js';
 
 const megabyte = 2 ** 20;
 const facts = { kind: 'directory', base: 'host', token: 'token', tags: {} } as const;
@@ -16,8 +16,8 @@ describe.skipIf(probe.status !== 0)('a library of images whose file system is fu
   let disks: string;
   let library: Library;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-full-'));
-    disks = await mkdtemp(join(tmpdir(), 'heddle-disks-'));
+    folder = newFolder();
+    disks = newFolder();
     expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'none', folder]).status).toBe(0);
     library = new Library(folder);
     for (const [name, size] of [
@@ -30,10 +30,8 @@ describe.skipIf(probe.status !== 0)('a library of images whose file system is fu
       await writeFile(join(disks, name, 'b'), Buffer.alloc(size * megabyte, 1));
     }
   });
-  afterAll(async () => {
+  afterAll(() => {
     spawnSync('umount', [folder]);
-    await rm(folder, { recursive: true, force: true });
-    await rm(disks, { recursive: true, force: true });
   });
 
   it('keeps nothing of a capture that does not fit, and captures what fits', async () => {

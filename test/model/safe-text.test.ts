@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { findLogin } from '../../src/activities/provider/address.js';
@@ -12,6 +11,7 @@ import { fillWords } from '../../src/plugins/fill-words.js';
 import { consoleCommand } from '../../src/plugins/providers/redfish/http.js';
 import { ping } from '../../src/worker/ping.js';
 import { fc } from '../harness/property.js';
+import { newFolder } from '../harness/folder.js';
 
 // Promise: texts-stay-one-word
 describe('text for a configuration file, an argument list or a header', () => {
@@ -99,7 +99,7 @@ describe.each(unsafe)('%j', (text) => {
       expect(ipmiSchema.safeParse({ ...controller, ...wrong }).success).toBe(false);
     expect(consoleCommand.safeParse(text).success).toBe(false);
     const { signal } = new AbortController();
-    const folder = mkdtempSync(join(tmpdir(), 'heddle-ping-'));
+    const folder = newFolder();
     // It replies for every host, if it is started.
     writeFileSync(join(folder, 'ping'), '#!/bin/sh\n', { mode: 0o700 });
     vi.stubEnv('PATH', folder);

@@ -1,23 +1,20 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startMachineService, type MachineService } from '../../src/testing/index.js';
 import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
 let service: MachineService;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle new '));
+  folder = newFolder();
   service = await startMachineService();
 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 const heddle = (...words: readonly string[]): Promise<Ended> =>
   runHeddle(words, { distPath: inject('distPath'), cwd: folder });

@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { clientFault, Clients } from '../../src/plugins/clients.js';
 import type { ClientAccount, PluginContext } from '../../src/plugins/contract.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { until } from '../harness/until.js';
 import { failureOf, openPrograms, providerDescriptor, type ProgramBench } from '../harness/programs/bench.js';
+import { newFolder } from '../harness/folder.js';
 
 /** Says in a file what becomes of its client, and calls nothing without it. */
 const toy = `
@@ -56,11 +56,10 @@ describe('a class with a client in the plugin host', () => {
     );
   };
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-clients-'));
+    folder = newFolder();
     ledger = join(folder, 'ledger');
     writeFileSync(ledger, '');
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   test('starts it once for an account, passes it to each call, and stops it with the worker', async () => {
     await open({

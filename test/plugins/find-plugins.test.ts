@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { findPlugins } from '../../src/plugins/find-plugins.js';
 import { formatProblem } from '../../src/schema/problem.js';
 import { writeFiles } from '../harness/programs/bench.js';
+import { newFolder } from '../harness/folder.js';
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'heddle-found-'));
+  root = newFolder();
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 /** What is wrong with a program in the folder. */
 function problemsOf(more: object, type: 'provider' | 'automator' = 'provider'): string {

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { hostKeysFor, isHostKey } from '../../src/plugins/known-hosts.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let one: string;
 let two: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-known-hosts-'));
+  folder = newFolder();
   [one, two] = ['one', 'two'].map((name) => {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
     return readFileSync(join(folder, `${name}.pub`), 'utf8')
@@ -17,9 +17,6 @@ beforeAll(() => {
       .slice(0, 2)
       .join(' ');
   }) as [string, string];
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('known_hosts', () => {

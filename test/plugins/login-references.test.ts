@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { refuseForeign } from '../../src/activities/provider/references.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
 import { poolAccount } from '../../src/model/names.js';
@@ -9,18 +8,15 @@ import { loginReferences } from '../../src/plugins/login-references.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { configuredSecrets } from '../../src/worker/configured-secrets.js';
+import { newFolder } from '../harness/folder.js';
 
 const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
 const plugins = registry.providers();
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-references-'));
-});
-
-afterEach(async () => {
-  await rm(folder, { recursive: true });
+beforeEach(() => {
+  folder = newFolder();
 });
 
 async function referencesOf(fields: JsonObject, type = 'static'): Promise<readonly string[]> {

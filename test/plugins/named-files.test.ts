@@ -1,7 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openAccount } from '../../src/activities/provider/account.js';
 import type { ActivityParts } from '../../src/activities/parts.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
@@ -12,6 +11,7 @@ import type { Descriptor } from '../../src/schema/descriptor.js';
 import { checkFieldFiles } from '../../src/schema/field-files.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
 import { pretendForeign, withoutRoot } from '../harness/foreign.js';
+import { newFolder } from '../harness/folder.js';
 
 /**
  * Administrators' fields with texts that name no file of a worker: names, addresses, secrets, and paths on nodes. A new
@@ -52,9 +52,8 @@ describe('files that fields of plugins name', () => {
   });
   afterAll(() => registry.close());
   beforeEach(() => {
-    folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-named-files-')));
+    folder = newFolder();
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const descriptors = (): readonly Descriptor[] =>
     [...registry.providers(), ...registry.automators()].map(({ descriptor }) => descriptor);
@@ -261,9 +260,8 @@ describe('files that fields of plugins name', () => {
 describe('an inventory', () => {
   let folder: string;
   beforeEach(() => {
-    folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-inventory-')));
+    folder = newFolder();
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const write = (name: string, text: string): string => {
     mkdirSync(join(folder, name, '..'), { recursive: true });

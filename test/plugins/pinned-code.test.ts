@@ -1,20 +1,17 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProviderContext } from '../../src/plugins/registered.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { providerDescriptor, writeFiles, type Files } from '../harness/programs/bench.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 const opened: Registry[] = [];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle plugins '));
+  folder = newFolder();
 });
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((registry) => registry.close()));
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => Promise.all(opened.splice(0).map((registry) => registry.close())));
 
 /** The folder of the copies is that of one registry, as of one worker. */
 async function load(files: Files, copies = join(folder, `copies-${opened.length}`)): Promise<Registry> {

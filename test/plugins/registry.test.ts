@@ -1,20 +1,17 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pretendForeign } from '../harness/foreign.js';
 import { findPlugins } from '../../src/plugins/find-plugins.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+import { newFolder } from '../harness/folder.js';
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'heddle plugins '));
+  root = newFolder();
 });
 const opened: Registry[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((registry) => registry.close()));
-  rmSync(root, { recursive: true, force: true });
-});
+afterEach(() => Promise.all(opened.splice(0).map((registry) => registry.close())));
 
 function write(path: string, content: string | object): void {
   const file = join(root, path);

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { runHeddle } from '../harness/cli/run-heddle.js';
+import { newFolder } from '../harness/folder.js';
 
 test('a plugin from `heddle plugin new` passes the whole suite, types included, after npm install and npm test', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'heddle-new-'));
+  const cwd = newFolder();
   try {
     for (const words of [
       ['provider', 'my-cloud'],

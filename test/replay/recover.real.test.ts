@@ -14,8 +14,6 @@ describe('a cluster that another build has continued in its own way', () => {
   beforeAll(async () => {
     bad = await buildWith(inject('distPath'), `if (args[0] === 'START') await sleep(1);`);
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       config: { scale: { inlineNodes: 1, groupNodes: 1 }, sweep: { every: '1h' } },
     });
     ledger = openLedger(stack.folder);

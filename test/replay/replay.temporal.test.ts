@@ -35,7 +35,7 @@ describe('replayHistories', () => {
       logger: new DefaultLogger('ERROR', () => undefined),
       telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
     });
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
     bundles = await makeBundles(body, inject('distPath'));
     ({ present } = bundles);

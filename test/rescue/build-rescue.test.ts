@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { buildRescue } from '../../src/rescue/build-rescue.js';
 import { RescueError } from '../../src/rescue/rescue-error.js';
+import { newFolder } from '../harness/folder.js';
 
 /** As much of a program as is read of it: the numbers of its program headers' types. */
 function program(...types: readonly number[]): Buffer {
@@ -44,7 +44,7 @@ describe('the rescue system', () => {
   const from = (): string => join(folder, 'tree');
   const build = () => buildRescue({ from: from(), output: join(folder, 'out'), add: join(folder, 'more') });
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-rescue-'));
+    folder = newFolder();
     await put('tree/boot/vmlinuz-6.9.0', 'old');
     await put('tree/boot/vmlinuz-6.10.0', 'new');
     await put('tree/bin/busybox', program(1, 1));
@@ -63,9 +63,8 @@ describe('the rescue system', () => {
     );
     await put('more/lib/firmware/bnx2.fw', 'firmware');
   });
-  afterEach(async () => {
+  afterEach(() => {
     vi.unstubAllEnvs();
-    await rm(folder, { recursive: true });
   });
 
   it('has the newest kernel, busybox, and drivers of disks and networks with what they need', async () => {

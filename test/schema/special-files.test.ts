@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { describeFile } from '../../src/activities/image/files.js';
 import { loadConfig } from '../../src/config/index.js';
 import { openImage } from '../../src/plugins/bare-metal/imaging/image-folder.js';
@@ -14,14 +13,14 @@ import { readTrustedFile } from '../../src/plugins/trusted-file.js';
 import { openFile, readRegularFile } from '../../src/schema/read-text.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let pipe: string;
 beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-special-')));
+  folder = newFolder();
   pipe = makePipe('pipe');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function makePipe(name: string): string {
   const path = join(folder, name);

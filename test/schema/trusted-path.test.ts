@@ -1,19 +1,11 @@
-import fs, {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import fs, { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { whyUntrusted } from '../../src/schema/trusted-path.js';
 import { pretendForeign } from '../harness/foreign.js';
+import { newFolder } from '../harness/folder.js';
 
 /** In the eyes of this process. The function that it returns takes that back. */
 function pretendReadOnly(path: string): () => void {
@@ -32,9 +24,8 @@ function pretendReadOnly(path: string): () => void {
 describe('the owner check of a path', () => {
   let folder: string;
   beforeEach(() => {
-    folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-trusted-path-')));
+    folder = newFolder();
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const make = (name: string, mode = 0o755): string => {
     mkdirSync(join(folder, name), { recursive: true });

@@ -1,6 +1,5 @@
 import type { Json } from '../../src/model/json.js';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,6 +12,7 @@ import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences, secretSourcesOf } from '../../src/secrets/reference.js';
 import { checkSettings, configuredParts, type ConfiguredParts } from '../../src/worker/configured-parts.js';
 import { configSchema } from '../../src/schema/config.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('references in cluster files', () => {
   it.each<readonly [string, readonly string[] | undefined, boolean]>([
@@ -74,7 +74,7 @@ describe('references in cluster files', () => {
   it.each([undefined, ['file:*', 'env:*']])(
     'never name a file of Heddle itself, by any path (secrets.allow: %j)',
     (patterns) => {
-      const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-own-')));
+      const folder = newFolder();
       const [own, elsewhere] = [join(folder, 'data'), join(folder, 'elsewhere')];
       for (const made of [join(own, 'keys'), elsewhere]) mkdirSync(made, { recursive: true });
       for (const file of [
@@ -165,7 +165,7 @@ describe('references in cluster files', () => {
 
   // Promise: own-files
   it("never name files with the worker's credentials for Temporal and Vault", () => {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-temporal-')));
+    const folder = newFolder();
     const toml = join(folder, 'own.toml');
     const profile = (name: string, key: string): string =>
       `[profile.${name}.tls]\nclient_key_path = "${key}"\nclient_cert_path = "${toml}"\n`;
@@ -235,17 +235,14 @@ describe('a worker, by its heddle.yaml and its environment', () => {
   let folder: string;
   let registry: Registry;
   beforeAll(async () => {
-    folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-worker-')));
+    folder = newFolder();
     for (const name of ['data/keys', 'store', '.config/temporalio', 'tls'])
       mkdirSync(join(folder, name), { recursive: true });
     for (const name of files) writeFileSync(join(folder, name), 'content');
     writeFileSync(join(folder, 'temporal.toml'), '[profile.default]\napi_key = "content"\n');
     registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
   });
-  afterAll(async () => {
-    await registry.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => registry.close());
 
   const files = [
     'app',

@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -9,20 +9,18 @@ import { allowReferences } from '../../src/secrets/allowed.js';
 import { secretSourcesOf } from '../../src/secrets/reference.js';
 import { checkSettings, configuredParts } from '../../src/worker/configured-parts.js';
 import { reloadConfig } from '../../src/worker/reload-config.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let registry: Registry;
 beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-configured-')));
+  folder = newFolder();
   mkdirSync(join(folder, 'sub'));
   for (const name of ['key', 'my key', 'a,b', 'sub/key', 'other', 'prog.sh'])
     writeFileSync(join(folder, name), `content of ${name}`, { mode: 0o700 });
   registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
 });
-afterAll(async () => {
-  await registry.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => registry.close());
 
 describe('a file in a command of heddle.yaml', () => {
   const forms: readonly (readonly [what: string, command: (path: string) => string])[] = [

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -31,6 +30,7 @@ import {
 import { formatPayloads, parsePayloads } from '../../src/secrets/payload-json.js';
 import { heddle, type HeddlePluginOptions } from '../../src/temporal-plugin.js';
 import { addUpdate, careful, everyWay, finishSignal, stateQuery } from './fixture-workflows.js';
+import { newFolder } from '../harness/folder.js';
 
 const address = inject('temporalAddress');
 const binary = inject('temporalBinary');
@@ -226,7 +226,7 @@ describe('a workflow that is started in plaintext', () => {
 
 describe('a worker whose keys are rotated elsewhere', () => {
   it('waits for a missing key, names it, and continues when it is imported', async () => {
-    const base = await mkdtemp(join(tmpdir(), 'heddle-rotate-'));
+    const base = newFolder();
     const [ours, theirs] = [join(base, 'ours'), join(base, 'theirs')];
     try {
       createKeys(ours);

@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { generateKey } from '../../src/secrets/key-document.js';
 import { createKeyFolder } from '../../src/secrets/key-folder.js';
 import {
@@ -18,16 +17,16 @@ import {
   rotateKeys,
   useKey,
 } from '../../src/secrets/keys.js';
+import { newFolder } from '../harness/folder.js';
 
 const modes = process.platform === 'win32' ? describe.skip : describe;
 let base: string;
 let folder: string;
 
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'heddle-keys-'));
+  base = newFolder();
   folder = join(base, 'keys');
 });
-afterEach(() => rm(base, { recursive: true, force: true }));
 
 describe('openKeyRing', () => {
   it('creates no key unless it is told to, and names both remedies', () => {

@@ -1,14 +1,13 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
   await stack.startWorker();
 });
-afterAll(() => stack.stop());
 
 test.each([
   ['keys', 'keys/key'],

@@ -1,16 +1,16 @@
 import type { Json } from '../../src/model/json.js';
 import { existsSync, rmSync, symlinkSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/model/command-words.js';
 import { isSecretReference } from '../../src/model/secret-reference.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { resolveSecrets, SecretError, type SecretSources } from '../../src/secrets/reference.js';
+import { newFolder } from '../harness/folder.js';
 
 const node = process.execPath;
 const environment = {
@@ -21,10 +21,9 @@ const environment = {
 };
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-secrets-'));
+beforeEach(() => {
+  folder = newFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const origin = { writtenBy: 'administrator', place: '$' } as const;
 

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
 import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadConfig, type TemporalConfig } from '../../src/config/index.js';
+import { newFolder } from '../harness/folder.js';
 
 // A CA of our own, and before the real server an end of TLS that asks for a client's certificate: the
 // embedded server has none.
@@ -17,7 +17,7 @@ let server: Server;
 let address: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-tls-'));
+  folder = newFolder();
   makeAuthority('ca');
   makeAuthority('other');
   makeCertificate('server', 'ca', 'subjectAltName=DNS:temporal.test');
@@ -47,7 +47,6 @@ beforeAll(async () => {
 });
 afterAll(() => {
   server.close();
-  rmSync(folder, { recursive: true });
 });
 
 function openssl(...words: readonly string[]): void {

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { configSchema } from '../../src/schema/config.js';
 import { resolveSecrets, type WrittenBy } from '../../src/secrets/reference.js';
+import { newFolder } from '../harness/folder.js';
 
 /** The environment of a worker. Each value says by which name it leaked. */
 const environment = {
@@ -19,11 +19,10 @@ const environment = {
 let folder: string;
 let keys: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-commands-'));
+  folder = newFolder();
   keys = join(folder, 'keys.json');
   writeFileSync(keys, 'leak:keys');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const user = (allow?: readonly string[]): WrittenBy => ({
   writtenBy: 'user',

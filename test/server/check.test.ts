@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { createServer as createHttp2Server } from 'node:http2';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import { checkServer, ServerUnreachableError } from '../../src/server/check.js';
+import { newFolder } from '../harness/folder.js';
 
 const servers: { close: () => unknown }[] = [];
 afterEach(() => {
@@ -24,7 +24,7 @@ async function listen(server: Server | ReturnType<typeof createHttp2Server>): Pr
 }
 
 function makeCertificate(): { readonly key: Buffer; readonly cert: Buffer } {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-check-'));
+  const folder = newFolder();
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
   try {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { pinnedCli, pinnedDigest } from '../../src/server/pinned-cli.js';
 import { pretendForeign } from '../harness/foreign.js';
 import {
@@ -12,15 +11,15 @@ import {
   findBinary,
   type BinarySearch,
 } from '../../src/server/find-binary.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let said: string[];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle find-'));
+  folder = newFolder();
   said = [];
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function search(changes: Partial<BinarySearch> = {}): BinarySearch {
   return {

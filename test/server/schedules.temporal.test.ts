@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { checkSweep } from '../../src/cli/system/doctor-sweep.js';
 import { readLeaks } from '../../src/client/leaks.js';
 import { periodicChecksScheduleId, sweepScheduleId } from '../../src/model/names.js';
@@ -15,9 +15,8 @@ const settings: ScheduleSettings = {
 describe('the schedules of workers', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
   });
-  afterAll(() => stack.stop());
 
   it('a deleted schedule is created again, and doctor reports it as a failure', async () => {
     const { temporal } = stack.client;

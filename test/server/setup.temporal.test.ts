@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http2';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import {
@@ -11,13 +9,14 @@ import {
   registerSearchAttributes,
 } from '../../src/server/setup.js';
 import { startServer, type RunningServer } from '../../src/server/start.js';
+import { newFolder } from '../harness/folder.js';
 
 let dataFolder: string;
 let server: RunningServer;
 let connection: Connection;
 
 beforeAll(async () => {
-  dataFolder = await mkdtemp(join(tmpdir(), 'heddle-setup-'));
+  dataFolder = newFolder();
   const options = {
     binary: inject('temporalBinary'),
     dataFolder,
@@ -34,7 +33,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await connection.close();
   await server.stop();
-  await rm(dataFolder, { recursive: true, force: true });
 });
 
 test.runIf(process.platform === 'linux')(

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -11,19 +10,17 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { checkServer } from '../../src/server/check.js';
 import { isRunning, markOf } from '../../src/detached/process-mark.js';
 import { startServer, type RunningServer, type StartOptions } from '../../src/server/start.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let said: string[];
 let servers: RunningServer[];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle start-'));
+  folder = newFolder();
   [said, servers] = [[], []];
 });
-afterEach(async () => {
-  await Promise.all(servers.map((server) => server.stop()));
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => Promise.all(servers.map((server) => server.stop())));
 
 async function start(changes: Partial<StartOptions> = {}): Promise<RunningServer> {
   const options = {

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunOutcome } from '../../src/plugins/contract.js';
 import { endOf } from '../../src/ssh/follow.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
@@ -9,6 +8,7 @@ import { parseResults } from '../../src/ssh/results.js';
 import { RunProgress } from '../../src/ssh/run-progress.js';
 import { createShell } from '../../src/ssh/shell.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { newFolder } from '../harness/folder.js';
 
 // Promise: outcomes-out-of-reach
 describe('a run reported by a node', () => {
@@ -57,10 +57,9 @@ describe('a node that speaks for the program that it was sent', () => {
   let node: TestNode;
   let pool: ConnectionPool;
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-forger-'));
+    folder = newFolder();
     writeFileSync(join(folder, 'forger.cjs'), forger);
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
   beforeEach(async () => {
     node = await startNode();
     pool = createPool();

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { defaultRunFolders } from '../../src/model/node/run-folders.js';
@@ -14,20 +13,20 @@ import { countLines, runFolder, runOn } from '../harness/run-fixture.js';
 import { processesWith } from '../harness/processes.js';
 import { startNode, type NodeOptions, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let pool: ConnectionPool;
 let node: TestNode | undefined;
 const undo: (() => void)[] = [];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-odd-'));
+  folder = newFolder();
   pool = createPool();
 });
 afterEach(async () => {
   await pool.closeAll();
   await node?.close();
   for (const step of undo.splice(0)) step();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function start(options: NodeOptions = {}): Promise<TestNode> {

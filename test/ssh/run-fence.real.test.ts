@@ -1,14 +1,4 @@
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { defaultRunFolders, type RunFolders } from '../../src/model/node/run-folders.js';
@@ -21,19 +11,19 @@ import { countLines, runFolder } from '../harness/run-fixture.js';
 import { processesWith } from '../harness/processes.js';
 import { outsideOf, startNode, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 let node: TestNode;
 let pool: ConnectionPool;
 let bin: string;
 beforeEach(async () => {
-  bin = mkdtempSync(join(tmpdir(), 'heddle-bin-'));
+  bin = newFolder();
   node = await startNode({ env: { PATH: `${bin}:/usr/bin:/bin` } });
   pool = createPool();
 });
 afterEach(async () => {
   await pool.closeAll();
   await node.close();
-  rmSync(bin, { recursive: true });
 });
 
 const turn = (time: number, operation = String(time), of = 'uid/app-1#1'): Fence => ({

@@ -1,24 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { findCommand, writeCommand } from '../harness/node-bin.js';
 import { countLines, runOn } from '../harness/run-fixture.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { newFolder } from '../harness/folder.js';
 
 let node: TestNode;
 let pool: ConnectionPool;
 let bin: string;
 beforeEach(async () => {
-  bin = mkdtempSync(join(tmpdir(), 'heddle-bin-'));
+  bin = newFolder();
   node = await startNode({ env: { PATH: `${bin}:/usr/bin:/bin` } });
   pool = createPool();
 });
 afterEach(async () => {
   await pool.closeAll();
   await node.close();
-  rmSync(bin, { recursive: true });
 });
 
 /**

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RunOptions } from '../../src/ssh/run-options.js';
@@ -11,6 +10,7 @@ import { collect, countLines, runFolder, runOn } from '../harness/run-fixture.js
 import { processesWith } from '../harness/processes.js';
 import { outsideOf, startNode, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 let node: TestNode;
 let pool: ConnectionPool;
@@ -19,12 +19,11 @@ let witness: string;
 beforeEach(async () => {
   node = await startNode();
   pool = createPool();
-  witness = mkdtempSync(join(tmpdir(), 'heddle-witness-'));
+  witness = newFolder();
 });
 afterEach(async () => {
   await pool.closeAll();
   await node.close();
-  rmSync(witness, { recursive: true });
 });
 
 const starts = (): number => countLines(join(witness, 'starts'));

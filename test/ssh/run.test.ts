@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -10,6 +9,7 @@ import { collect, countLines, runFolder, runOn } from '../harness/run-fixture.js
 import { processesWith } from '../harness/processes.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 let node: TestNode;
 let pool: ConnectionPool;
@@ -163,7 +163,7 @@ test("a missing interpreter is the script's failure, with its name", async () =>
 });
 
 test.each(['dash', 'bash'])('%s passes any input, arguments and files unchanged', async (shell) => {
-  const bin = mkdtempSync(join(tmpdir(), 'heddle-bin-'));
+  const bin = newFolder();
   const odd = await startNode({ env: { PATH: `${makeBin(bin, { sh: findCommand(shell) })}:/usr/bin:/bin` } });
   const characters = Array.from({ length: 0x300 }, (_, code) => String.fromCharCode(code)).join('');
   const inputs = [characters, 'a\0b\\0134\\n%s%b\0', "'", '', '🤖'];

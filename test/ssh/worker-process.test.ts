@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -11,6 +10,7 @@ import { compile } from '../harness/compile.js';
 import { countLines, runOn } from '../harness/run-fixture.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 let compiled: string;
 beforeAll(() => {
@@ -74,7 +74,7 @@ test('a worker killed while its script runs loses nothing: the next one attaches
 });
 
 test('a script that removes the folder of its run is not started again after its worker is killed', async () => {
-  const witness = mkdtempSync(join(tmpdir(), 'heddle-witness-'));
+  const witness = newFolder();
   const script = {
     text: `echo x >> ${witness}/count; find "$HOME" -mindepth 1 -delete; touch ${witness}/removed; until [ -e ${witness}/go ]; do sleep 0.05; done; echo done; exit 6`,
   };

@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFolderStore, openFolderArchive } from '../../src/store/folder.js';
 import { currentPath, dayOf, type LogScope, type LogStore, StoreError } from '../../src/store/store.js';
+import { newFolder } from '../harness/folder.js';
 
 const log = '0b7c/app-2/web.INSTALL.3.log';
 const all = { offset: 0, length: 1e6 };
@@ -12,11 +12,10 @@ let folder: string;
 let store: LogStore;
 
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'heddle-store-'));
+  base = newFolder();
   folder = join(base, 'store');
   store = createFolderStore({ folder });
 });
-afterEach(() => rm(base, { recursive: true, force: true }));
 
 describe('a log', () => {
   it('grows at its end, with two writers too', async () => {

@@ -1,25 +1,15 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createFolderStore } from '../../src/store/folder.js';
 import { measureLogs, pruneLogs } from '../../src/store/prune-logs.js';
 import { currentPath } from '../../src/store/store.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-logs-'));
+  folder = newFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const bounds = { logDays: 90, logFiles: 100, logMb: 1 };
 const fileOf = (name: string): string => join(folder, 'logs', currentPath(name));

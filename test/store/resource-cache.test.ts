@@ -3,7 +3,6 @@ import {
   appendFileSync,
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -12,23 +11,22 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { PinnedResource } from '../../src/model/artifact/reference.js';
 import { writeArchive } from '../../src/store/archive/write-archive.js';
 import { pretendForeign } from '../harness/foreign.js';
 import { createResourceCache, type ResourceCache } from '../../src/store/resource-cache.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let contents: Record<string, Uint8Array>;
 let fetched: string[];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-cache-'));
+  folder = newFolder();
   contents = {};
   fetched = [];
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function open(): ResourceCache {
   return createResourceCache({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Leak } from '../../src/client/index.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -16,17 +16,12 @@ describe('the sweep of captured images', () => {
   let machines: Ground;
   beforeAll(async () => {
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       config: { sweep: { every: '1h', minimumAge: '1ms', cap: 20, delete: true } },
     });
     await stack.startWorker();
     await stack.startBuilder();
     images = openImages(stack);
     machines = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   const leaks = async (): Promise<readonly Pick<Leak, 'kind' | 'providerid'>[]> =>

@@ -1,7 +1,7 @@
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SweepReport } from '../../src/client/index.js';
 import { claimsWorkflowId, claimsWorkflowType, workflowQueue } from '../../src/model/names.js';
 import type { Settings } from '../../src/schema/config.js';
@@ -19,8 +19,6 @@ describe('the sweep', () => {
   let installation: string;
   beforeAll(async () => {
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       accounts: {
         rack: {
           type: 'static',
@@ -35,7 +33,6 @@ describe('the sweep', () => {
     });
     installation = namespaceInfo?.id ?? '';
   });
-  afterAll(() => stack.stop());
 
   async function plant(key: string, cluster: string, fault?: object): Promise<string> {
     if (fault !== undefined) await stack.service.arm({ ...fault, hostname: cluster });
@@ -160,8 +157,6 @@ describe('the sweep', () => {
   it('deletes at no provider if it cannot read one', async () => {
     const { client } = stack;
     const other = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       accounts: { dark: { type: 'local', fields: { endpoint: 'http://127.0.0.1:9', apiKey: 'none' } } },
       config: { sweep: { every: '1h', minimumAge: '1ms', delete: true } },
     });

@@ -1,5 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SweepReport } from '../../src/client/index.js';
@@ -9,6 +8,7 @@ import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('the sweep, after a backup of the database was restored', () => {
   let folder: string;
@@ -32,7 +32,7 @@ describe('the sweep, after a backup of the database was restored', () => {
     server = await start(port);
   };
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-restored-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     server = await start(0);
     stack = await startStack({
@@ -44,7 +44,6 @@ describe('the sweep, after a backup of the database was restored', () => {
   afterAll(async () => {
     await stack.stop();
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const apply = async (name: string, count: number): Promise<readonly string[]> => {

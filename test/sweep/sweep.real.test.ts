@@ -1,13 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { SweepReport } from '../../src/client/index.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('the sweep', () => {
   let folder: string;
@@ -15,11 +13,9 @@ describe('the sweep', () => {
   let ledger: Ledger;
   let installation: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-sweep-leaks-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       config: {
         sweep: { every: '1h', minimumAge: '1ms', cap: 2, delete: true },
         scale: { inlineNodes: 2, groupNodes: 2 },
@@ -30,10 +26,6 @@ describe('the sweep', () => {
       namespace: stack.namespace,
     });
     installation = namespaceInfo?.id ?? '';
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const spec = (name: string, count: number, actions: object = {}): ClusterSpec =>

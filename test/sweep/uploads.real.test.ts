@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ground, openGround } from '../harness/image/ground.js';
@@ -11,11 +11,7 @@ describe('the sweep of uploaded images', () => {
     const config: Record<string, unknown> = {
       sweep: { every: '1h', minimumAge: '1ms', cap: 5, delete: true },
     };
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config,
-    });
+    stack = await startStack({ config });
     config['builder'] = {
       builds: 5,
       folder: join(stack.folder, 'files'),
@@ -32,9 +28,6 @@ describe('the sweep of uploaded images', () => {
     await stack.startWorker();
     await stack.startBuilder();
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   it('deletes those whose image was terminated, after two passes, and none that an image knows or uploads', async () => {

@@ -28,7 +28,7 @@ describe('a program with clusters of its own', () => {
 
   beforeAll(async () => {
     programs = compilePrograms('docs/embedding.md');
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     const keys = join(stack.folder, 'keys');
     const dataFolder = join(stack.folder, 'own');
     mkdirSync(dataFolder, { mode: 0o700 });

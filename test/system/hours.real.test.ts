@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { WithStartWorkflowOperation } from '@temporalio/client';
@@ -13,6 +12,7 @@ import { artifactPartWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const tools = join(import.meta.dirname, '..', '..', 'tools');
 
@@ -47,7 +47,7 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
   let stack: Stack;
   let now: number | undefined;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-hours-'));
+    folder = newFolder();
     await writeSlowProvider(folder);
     time = await startTimeSkipping();
     stack = await startStack({
@@ -68,7 +68,6 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
   afterAll(async () => {
     await stack?.stop();
     await time.teardown();
-    await rm(folder, { recursive: true, force: true });
   });
 
   /** The SDK waits five seconds for the server, which a busy machine takes longer to start. */

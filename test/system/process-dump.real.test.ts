@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { createKeys } from '../../src/secrets/keys.js';
 import { freePort } from '../harness/free-port.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 it('SIGUSR2 to the codec server prints what it waits for, and it continues to answer', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'heddle-codec-'));
+  const folder = newFolder();
   createKeys(join(folder, 'keys'));
   const port = await freePort();
   const child = spawn(

@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/index.js';
 import { compilePrograms } from '../harness/docs/programs.js';
+import { newFolder } from '../harness/folder.js';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -28,7 +28,7 @@ describe('the README', () => {
       language,
       text,
     }));
-    folder = await mkdtemp(join(tmpdir(), 'heddle-readme-'));
+    folder = newFolder();
     await chmod(folder, 0o700);
     await symlink(inject('temporalBinary'), join(folder, 'temporal'));
     environment = {
@@ -53,7 +53,6 @@ describe('the README', () => {
     const ended = once(dev, 'exit');
     dev.kill('SIGTERM');
     await ended;
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('has commands for a cluster that work in their order', async () => {

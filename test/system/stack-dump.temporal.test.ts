@@ -1,4 +1,4 @@
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { openLedger } from '../harness/workflows/ledger.js';
@@ -17,11 +17,7 @@ interface Line {
 }
 
 it('SIGUSR2 to a worker logs its tasks, and it continues to work', async () => {
-  const stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    config: { stackTraces: true },
-  });
+  const stack = await startStack({ config: { stackTraces: true } });
   try {
     const worker = await stack.startWorker();
     const ledger = openLedger(stack.folder);

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { childEnvironment } from '../../src/config/child-environment.js';
+import { newFolder } from '../harness/folder.js';
 
 const root = join(import.meta.dirname, '..', '..');
 let registry: Server;
@@ -19,7 +19,7 @@ let asked: string[];
 let known: readonly string[] | undefined;
 
 beforeEach(async () => {
-  cache = mkdtempSync(join(tmpdir(), 'heddle-audit-'));
+  cache = newFolder();
   asked = [];
   known = [];
   registry = createServer((request, response) => {
@@ -43,7 +43,6 @@ beforeEach(async () => {
 afterEach(() => {
   registry.closeAllConnections();
   registry.close();
-  rmSync(cache, { recursive: true, force: true });
 });
 
 async function answerOsv(request: IncomingMessage, response: ServerResponse): Promise<void> {

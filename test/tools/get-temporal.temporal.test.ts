@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { beforeEach, expect, inject, test } from 'vitest';
+import { newFolder } from '../harness/folder.js';
 
 const root = join(import.meta.dirname, '..', '..');
 const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], {
@@ -12,10 +12,9 @@ const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'],
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle get '));
+  folder = newFolder();
   await mkdir(join(folder, 'bin'));
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs the tool with a PATH and a cache of its own. */
 async function getTemporal(): Promise<{ code: number | null; stdout: string; stderr: string }> {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { newFolder } from '../harness/folder.js';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -38,10 +38,9 @@ describe('the package', () => {
   let folder: string;
   let file: string;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-package-'));
+    folder = newFolder();
     file = await pack(folder);
   }, 60_000);
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const tar = (...words: readonly string[]): string =>
     execFileSync('tar', words, { encoding: 'utf8', maxBuffer: 2 ** 26 });

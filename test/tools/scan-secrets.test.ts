@@ -1,18 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { newFolder } from '../harness/folder.js';
 
 const root = join(import.meta.dirname, '..', '..');
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-scan-'));
+  folder = newFolder();
   spawnSync('git', ['init', '--quiet'], { cwd: folder });
-});
-afterEach(() => {
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function write(path: string, content: string | Buffer): void {

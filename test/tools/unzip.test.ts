@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
+import { newFolder } from '../harness/folder.js';
 
 /**
  * As Python's zipfile writes it: a/stored ("as it is"), a/packed ("again and again …", deflated), and a
@@ -18,7 +18,7 @@ const archive = Buffer.from(
 
 /** Tools are plain JavaScript outside the type-checked tree: they are run, not imported. */
 function extract(bytes: Buffer, member: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-unzip-'));
+  const folder = newFolder();
   try {
     writeFileSync(join(folder, 'archive'), bytes);
     const tool = pathToFileURL(join(import.meta.dirname, '..', '..', 'tools', 'unzip.mjs')).href;

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { closed } from '../harness/workflows/spec.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 const hourMs = 3_600_000;
 
@@ -13,19 +12,11 @@ let folder: string;
 let clock: string;
 let stack: Stack;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-clock-'));
+  folder = newFolder();
   clock = join(folder, 'shift');
   writeFileSync(clock, '0');
   const preload = new URL('../harness/shift-clock.mjs', import.meta.url).href;
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    env: { NODE_OPTIONS: `--import ${preload}`, HEDDLE_TEST_CLOCK: clock },
-  });
-});
-afterAll(async () => {
-  await stack.stop();
-  await rm(folder, { recursive: true });
+  stack = await startStack({ env: { NODE_OPTIONS: `--import ${preload}`, HEDDLE_TEST_CLOCK: clock } });
 });
 
 describe('a worker', () => {

@@ -1,24 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, inject, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 const secrets = { HEDDLE_SITE: 'leak', VAULT_TOKEN: 'leak:vault', RACK_PASSWORD: 'leak:account' } as const;
 
 let stack: Stack;
-afterAll(() => stack.stop());
 
 const environmentOf = (pid = 0): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
 
 // Promise: worker-environment
 test('a program of the same user reads no variable of a running worker', async () => {
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    env: secrets,
-  });
+  stack = await startStack({ env: secrets });
   // Any other process shows what it was started with.
   const other = spawn('/bin/sleep', ['600'], { env: secrets });
   try {

@@ -1,20 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { heddleSearchAttributes } from '../../src/server/setup.js';
 import { type RunningServer, startServer } from '../../src/server/start.js';
 import { startHeddle } from '../harness/cli/run-heddle.js';
 import { startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('the processes of a worker', () => {
   let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-processes-'));
+  beforeAll(() => {
+    folder = newFolder();
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const start = (port: number): Promise<RunningServer> =>
     startServer({
@@ -48,10 +47,7 @@ describe('the processes of a worker', () => {
   };
 
   it.each(['while it starts', 'while it works'])('end if `heddle worker` is killed %s', async (when) => {
-    const stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-    });
+    const stack = await startStack();
     try {
       await stack.startWorker();
       const cli = startHeddle(['worker', '--config', join(stack.folder, 'worker.yaml')], {

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
@@ -18,13 +18,12 @@ describe('a heddle.yaml that changes while its worker runs', () => {
   let worker: WorkerProcess;
   let first: Written;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     ledger = openLedger(stack.folder);
     worker = await stack.startWorker();
     first = parse(await readFile(file(), 'utf8')) as Written;
     await writeFile(join(stack.folder, 'first.yaml'), stringify(first));
   });
-  afterAll(() => stack.stop());
 
   const file = (): string => join(stack.folder, 'worker.yaml');
   /** Replaces the file, and waits until the worker's log has a line about it. */

@@ -1,7 +1,6 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config/index.js';
 import { changes, watchFile } from '../../src/config/watch-file.js';
 import type { Activities } from '../../src/model/activities.js';
@@ -9,12 +8,12 @@ import { formatIdentity, readIdentity, reloadLines } from '../../src/model/worke
 import { replaceable } from '../../src/worker/replaceable.js';
 import { reloadConfig } from '../../src/worker/reload-config.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-reload-'));
+beforeAll(() => {
+  folder = newFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('an attempt ends with the activities with which it began', async () => {
   let end = (): void => undefined;

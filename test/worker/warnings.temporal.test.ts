@@ -10,19 +10,13 @@ afterAll(async () => {
 });
 
 async function outputOf(config: object): Promise<string> {
-  const stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    config: { ...config },
-  });
+  const stack = await startStack({ config: { ...config } });
   stacks.push(stack);
   return (await stack.startWorker()).output();
 }
 
 test('a worker warns of nothing at a normal start, whatever its role and site', async () => {
   const stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
     accounts: { second: 'service', elsewhere: 'service' },
     config: { site: 'lab' },
   });

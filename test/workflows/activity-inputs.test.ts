@@ -54,7 +54,7 @@ const withoutKeys = {
 
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
   await stack.startWorker();
   const { operation } = await stack.client.apply(closed({ name: 'web', nodes: { app: nodes(1, []) } }));
   expect((await stack.client.waitFor('web', operation, { everyMs: 100 })).operation.state).toBe('done');

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { writeProvider } from '../harness/workflows/toy-provider.js';
@@ -32,12 +32,7 @@ export class Crowd {
 let stack: Stack;
 let ledger: string;
 beforeAll(async () => {
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    accounts: { crowd: { type: 'crowd' } },
-    config: { plugins: ['./plugins'] },
-  });
+  stack = await startStack({ accounts: { crowd: { type: 'crowd' } }, config: { plugins: ['./plugins'] } });
   ledger = join(stack.folder, 'ledger');
   await writeProvider(stack.folder, {
     name: 'crowd',
@@ -51,7 +46,6 @@ beforeAll(async () => {
   });
   await stack.startWorker();
 });
-afterAll(() => stack.stop());
 
 it('a cluster is refused before anything is done if more machines of its name exist than fit into a message', async () => {
   const spec = closed({

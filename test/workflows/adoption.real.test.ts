@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { startNode, type TestNode } from '../harness/ssh-server.js';
@@ -9,6 +6,7 @@ import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const patience = { everyMs: 100 } as const;
 
@@ -18,7 +16,7 @@ describe('a cluster under outside influence', () => {
   let ledger: Ledger;
   let hosts: readonly TestNode[];
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-legacy-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     hosts = await Promise.all([startNode(), startNode()]);
     const machines = hosts.map(({ target }, index) => ({
@@ -29,8 +27,6 @@ describe('a cluster under outside influence', () => {
       password: 'let me in',
     }));
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       accounts: { rack: { type: 'static', hostKeys: 'pin', fields: { machines } } },
       config: { scale: { inlineNodes: 2, groupNodes: 2 } },
     });
@@ -39,7 +35,6 @@ describe('a cluster under outside influence', () => {
   afterAll(async () => {
     await stack.stop();
     await Promise.all(hosts.map((host) => host.close()));
-    await rm(folder, { recursive: true, force: true });
   });
 
   function specFor(name: string, count: number, more: object = {}, group: object = {}): ClusterSpec {

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const patience = { everyMs: 100 } as const;
 
@@ -14,14 +12,10 @@ describe('requests to a cluster', () => {
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-apply-'));
+    folder = newFolder();
     ledger = openLedger(folder);
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   /** One node with a script; two specs of the same name differ in their configuration. */
@@ -133,11 +127,7 @@ describe('requests to a cluster', () => {
   });
 
   it.concurrent('keep a delete without a worker until one starts', async () => {
-    const lonely = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      busyMs: 2_000,
-    });
+    const lonely = await startStack({ busyMs: 2_000 });
     try {
       const worker = await lonely.startWorker();
       const { operation } = await lonely.client.apply(specFor('kept', ledger.script()));

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, type Connection, type Workflow, type WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -27,13 +26,14 @@ import { filled } from '../harness/workflows/filled.js';
 import { specOf } from '../harness/workflows/filler.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 let stack: Stack;
 /** A page of these histories has more than gRPC's own limit of 4 MiB. */
 let connection: Connection;
 beforeAll(async () => {
   connection = openConnection({ address: inject('temporalAddress') });
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
   await stack.startWorker();
 });
 afterAll(async () => {
@@ -192,10 +192,9 @@ describe('a cluster whose plan was not carried', () => {
   let folder: string;
   let ledger: Ledger;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-carried-'));
+    folder = newFolder();
     ledger = openLedger(folder);
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it('lets its groups end their tasks, plans again and ends its operation', async () => {
     await interrupt('unplanned', 'true');

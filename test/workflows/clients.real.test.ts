@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed } from '../harness/workflows/spec.js';
@@ -23,12 +23,7 @@ describe('a plugin that keeps a client open', () => {
   let stack: Stack;
   let ledger: string;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts: { lines: { type: 'toy' } },
-      config: { plugins: ['./plugins'] },
-    });
+    stack = await startStack({ accounts: { lines: { type: 'toy' } }, config: { plugins: ['./plugins'] } });
     ledger = join(stack.folder, 'ledger');
     await writeProvider(stack.folder, {
       name: 'toy',
@@ -38,7 +33,6 @@ describe('a plugin that keeps a client open', () => {
       more: { limits: { processes: 1 } },
     });
   });
-  afterAll(() => stack.stop());
 
   const said = async (): Promise<readonly string[]> =>
     (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { parseSpec } from '../../src/schema/cluster/read.js';
@@ -53,10 +53,9 @@ describe('a cluster', () => {
   let stack: Stack;
   let worker: WorkerProcess;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     worker = await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   it('is created, scaled up and down, and deleted without leftovers', async () => {
     const { client, service } = stack;

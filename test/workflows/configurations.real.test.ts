@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -9,7 +9,7 @@ describe('workers of one installation', () => {
   let stack: Stack;
   let other: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
   afterAll(async () => {
@@ -32,8 +32,6 @@ describe('workers of one installation', () => {
     expect(await json('plan', file)).toMatchObject({ warnings: [] });
     expect((await run('doctor')).stdout).toContain('all workers have the same configuration');
     other = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       namespace: stack.namespace,
       accounts: {
         far: {
@@ -60,8 +58,6 @@ describe('workers of one installation', () => {
 
   it('plan and apply report a provider of a site without workers', async () => {
     const far = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       accounts: {
         far: { type: 'local', site: 'moon', fields: { endpoint: 'http://127.0.0.1:1', apiKey: 'x-x-x-x' } },
       },

@@ -1,13 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { writeGatedAutomator } from '../harness/workflows/gated-automator.js';
 import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 // A cluster for each action, all stopped in the middle of it when the one worker dies. What a test then sees
 // of its cluster is what one kill for each would show, in a tenth of the time.
@@ -28,7 +26,7 @@ describe('a worker killed during an action, and another one with its own home an
   const faults: string[] = [];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-crash-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     const say = (what: string): string =>
       `echo "crash-bootstrap app-1 app BOOTSTRAP ${what}" >>"${folder}/ledger"`;
@@ -36,11 +34,7 @@ describe('a worker killed during an action, and another one with its own home an
       folder,
       `${say('begin')}; while [ ! -e "${folder}/gate-crash" ]; do sleep 0.05; done; ${say('end')}`,
     );
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { plugins: [folder] },
-    });
+    stack = await startStack({ config: { plugins: [folder] } });
     const first = await stack.startWorker('first');
     await Promise.all(killedIn.filter(isDown).map(createWhole));
     await Promise.all(
@@ -54,10 +48,6 @@ describe('a worker killed during an action, and another one with its own home an
     await first.kill();
     await stack.startWorker('second');
     await ledger.open('crash');
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   function specFor(action: Action): ClusterSpec {

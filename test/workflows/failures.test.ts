@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { rm, writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../harness/stack.js';
@@ -15,15 +15,12 @@ describe('an operation in which nodes fail', () => {
   let ledger: Ledger;
   beforeAll(async () => {
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       // Of three nodes one is in a group's workflow.
       config: { scale: { inlineNodes: 2, groupNodes: 2 } },
     });
     ledger = openLedger(stack.folder);
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const marker = (name: string): string => join(stack.folder, `breaks-${name}`);
   const breaks = (name: string, on: string): string =>

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { writeLagCloud } from '../harness/chaos/lag-cloud.js';
 import { openGround } from '../harness/machine/ground.js';
@@ -10,28 +9,20 @@ import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js'
 import { until } from '../harness/until.js';
 import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let stack: Stack;
 let ledger: Ledger;
 let worker: WorkerProcess;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-creates-'));
+  folder = newFolder();
   ledger = openLedger(folder);
   const accounts: Record<string, object> = {};
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    config: { plugins: [await writeMuteCloud()] },
-    accounts,
-  });
+  stack = await startStack({ config: { plugins: [await writeMuteCloud()] }, accounts });
   const { endpoint, apiKeyFile } = stack.service;
   accounts['hasty'] = { type: 'hasty', fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } } };
   worker = await stack.startWorker();
-});
-afterAll(async () => {
-  await stack.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /**

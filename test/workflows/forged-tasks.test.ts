@@ -1,37 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { ProtoFailure } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { WaitResult } from '../../src/client/wait.js';
 import { lagCloud, writeLagCloud } from '../harness/chaos/lag-cloud.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('a caller of the server without keys who reports that a running task failed', () => {
   let folder: string;
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-forged-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     const accounts: Record<string, object> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { plugins: [await writeLagCloud(folder, ['patient'])] },
-      accounts,
-    });
+    stack = await startStack({ config: { plugins: [await writeLagCloud(folder, ['patient'])] }, accounts });
     const { endpoint, apiKeyFile } = stack.service;
     accounts['patient'] = { type: 'patient', fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } } };
     await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   /** Applies a cluster of one node whose INSTALL waits for its gate. The action permits three runs. */

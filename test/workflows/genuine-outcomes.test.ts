@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
@@ -12,6 +10,7 @@ import { heddle } from '../../src/temporal-plugin.js';
 import { Attacker } from '../secrets/attacker.js';
 import { makeNamespace } from '../harness/namespace.js';
 import { until } from '../harness/until.js';
+import { newFolder } from '../harness/folder.js';
 
 // A worker that carries out workflows only, so that the attacker gets all activities of the queue.
 describe("the result of an activity of Heddle's workflows that an attacker without keys completes", () => {
@@ -25,7 +24,7 @@ describe("the result of an activity of Heddle's workflows that an attacker witho
   let ended: Promise<void>;
   beforeAll(async () => {
     Runtime.install({ logger: new DefaultLogger('ERROR') });
-    folder = await mkdtemp(join(tmpdir(), 'heddle-refused-'));
+    folder = newFolder();
     const keys: KeyRing = createKeys(join(folder, 'keys'));
     const address = inject('temporalAddress');
     connection = await Connection.connect({ address });
@@ -47,7 +46,6 @@ describe("the result of an activity of Heddle's workflows that an attacker witho
     await ended;
     await native.close();
     await connection.close();
-    await rm(folder, { recursive: true });
   });
 
   /** The message with which a plan fails whose activity is completed with this payload. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { groupWorkflowId } from '../../src/model/names.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
@@ -12,10 +12,9 @@ const secret = 'hunter2-and-more';
 describe('outputs of a cluster of 120 nodes', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
   const { run, json } = heddleOn(() => stack);
 
   function write(name: string, text: string): string {

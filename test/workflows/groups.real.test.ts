@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
@@ -8,6 +6,7 @@ import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const patience = { everyMs: 200 } as const;
 
@@ -23,7 +22,7 @@ describe('a cluster that is too large for one workflow', () => {
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-groups-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     server = await startServer({
       binary: inject('temporalBinary'),
@@ -44,7 +43,6 @@ describe('a cluster that is too large for one workflow', () => {
   afterAll(async () => {
     await stack.stop();
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   function spec(web: number, more: object = {}): ClusterSpec {

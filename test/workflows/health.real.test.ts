@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { healthLines, withHealth } from '../../src/cli/cluster/node-text.js';
 import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -22,11 +22,10 @@ describe('the check of a service', () => {
   let worker: WorkerProcess;
   const file = (name: string): string => join(stack.folder, name);
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     ledger = openLedger(stack.folder);
     worker = await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const webServer = (name: string, port: number): object => ({
     type: 'shell',

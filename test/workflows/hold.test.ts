@@ -1,7 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { makeHostKey, startNode, type TestNode } from '../harness/ssh-server.js';
 import { type Stack, startStack } from '../harness/stack.js';
@@ -9,6 +8,7 @@ import { startProxy, type TcpProxy } from '../harness/tcp-proxy.js';
 import { until } from '../harness/until.js';
 import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const patience = { everyMs: 100 } as const;
 
@@ -23,7 +23,7 @@ describe('a task that fails', () => {
   let proxy: TcpProxy;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-hold-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     node = await startNode();
     impostor = await startNode({ hostKeys: [makeHostKey().private] });
@@ -37,8 +37,6 @@ describe('a task that fails', () => {
       password: 'let me in',
     };
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       accounts: { rack: { type: 'static', hostKeys: 'pin', fields: { machines: [machine] } } },
     });
     await stack.startWorker();
@@ -47,7 +45,6 @@ describe('a task that fails', () => {
     await stack.stop();
     await proxy.close();
     await Promise.all([node.close(), impostor.close()]);
-    await rm(folder, { recursive: true, force: true });
   });
 
   function specFor(name: string, configure: object, group: object = {}): ClusterSpec {

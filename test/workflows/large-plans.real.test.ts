@@ -1,5 +1,5 @@
 import type { WorkflowFailedError } from '@temporalio/client';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { jsonBytes, maxPlanBytes, mostSent } from '../../src/model/carried.js';
 import { planWorkflowType, workflowQueue } from '../../src/model/names.js';
 import { emptyCluster } from '../../src/model/plan/facts/current.js';
@@ -9,10 +9,9 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
   await stack.startWorker();
 });
-afterAll(() => stack.stop());
 
 const action = { type: 'fake', fields: {} };
 const actions = { install: action, configure: action, initialize: action, start: action };

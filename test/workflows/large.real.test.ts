@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { settingOf } from '../harness/chaos/random.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
@@ -10,16 +7,10 @@ import { closed, nodes } from '../harness/workflows/spec.js';
 const count = settingOf('HEDDLE_NODES', 120);
 
 describe(`a cluster of ${count} nodes`, () => {
-  let folder: string;
   let stack: Stack;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-large-'));
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('is created by a cluster workflow and its groups, and deleted', { timeout: 45 * 60_000 }, async () => {

@@ -1,25 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { clusterWorkflowId } from '../../src/model/names.js';
 import { clusterMessages } from '../../src/workflows/messages.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('A leased node', () => {
   let folder: string;
   let stack: Stack;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-lease-'));
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    folder = newFolder();
+    stack = await startStack();
     await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('starts its services again after it was switched off, although its provider cannot be asked then', async () => {

@@ -1,24 +1,18 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../harness/stack.js';
 import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 describe('an apply that is limited to nodes or services', () => {
   let folder: string;
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-limited-'));
+    folder = newFolder();
     ledger = openLedger(folder);
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function applied(spec: ReturnType<typeof closed>, options: object = {}) {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { locksOf } from '../../src/worker/account-workflows.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -30,12 +30,7 @@ describe('an account that permits one call at a time', () => {
   let stack: Stack;
   let ledger: string;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts: { toy: { type: 'toy' } },
-      config: { plugins: ['./plugins'] },
-    });
+    stack = await startStack({ accounts: { toy: { type: 'toy' } }, config: { plugins: ['./plugins'] } });
     ledger = join(stack.folder, 'ledger');
     await writeProvider(stack.folder, {
       name: 'toy',
@@ -49,7 +44,6 @@ describe('an account that permits one call at a time', () => {
     });
     await stack.startWorker('one');
   });
-  afterAll(() => stack.stop());
 
   const lines = async (): Promise<readonly string[]> =>
     (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');

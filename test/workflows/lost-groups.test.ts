@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
@@ -12,6 +11,7 @@ import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { reset } from '../harness/faults/resets.js';
 import { startProxied } from '../harness/workflows/proxied.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 let folder: string;
 let ledger: Ledger;
@@ -21,7 +21,7 @@ let proxy: ApiProxy;
 let second: MachineService;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-lost-groups-'));
+  folder = newFolder();
   ledger = openLedger(folder);
   const proxied = await startProxied({
     scale: { inlineNodes: 2, groupNodes: 2 },
@@ -40,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await second.close();
   await stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const specOf = (name: string, count: number, more: object = {}, extra: object = {}): ClusterSpec =>

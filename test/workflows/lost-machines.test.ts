@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
 import { openGround } from '../harness/machine/ground.js';
 import { type Stack, startStack } from '../harness/stack.js';
@@ -13,8 +13,6 @@ describe('a task whose machine or plugin is dead', () => {
   let ledger: Ledger;
   beforeAll(async () => {
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       config: { plugins: ['./plugins'] },
       accounts: { mute: { type: 'mute', fields: {} } },
     });
@@ -22,7 +20,6 @@ describe('a task whose machine or plugin is dead', () => {
     ledger = openLedger(stack.folder);
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   /** A provider whose CREATE never answers. */
   async function writeMutePlugin(folder: string): Promise<void> {

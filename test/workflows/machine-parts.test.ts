@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProxy, type ApiProxy } from '../../src/testing/proxy.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -22,12 +22,7 @@ interface Extra {
 
 /** @param accounts of provider `assembled`, to be added before a worker starts */
 function startWithPlugins(accounts: Record<string, object>): Promise<Stack> {
-  return startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    accounts,
-    config: { plugins: [join(import.meta.dirname, '../harness/plugins')] },
-  });
+  return startStack({ accounts, config: { plugins: [join(import.meta.dirname, '../harness/plugins')] } });
 }
 
 // A cluster for each call, each with an account of its own: all of them are stopped after their call when the
@@ -143,7 +138,6 @@ describe('the steps of a machine at a provider of a plugin program', () => {
       fields: { endpoint: stack.service.endpoint, apiKey, records: true },
     };
   });
-  afterAll(() => stack.stop());
 
   it('are recorded in the task of their own call, call after call', async () => {
     const worker = await stack.startWorker();

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -10,14 +10,9 @@ const patience = { everyMs: 100 } as const;
 describe('machines with faults', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts: { spare: 'service' },
-    });
+    stack = await startStack({ accounts: { spare: 'service' } });
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const bare = (name: string, group: object = {}, count = 1): ClusterSpec =>
     closed({ name, nodes: { app: nodes(count, [], group) } });

@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { describeDoing } from '../../src/cli/cluster/node-text.js';
 import type { OperateIntent } from '../../src/client/heddle-client.js';
 import type { WaitResult } from '../../src/client/wait.js';
@@ -10,6 +8,7 @@ import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const patience = { everyMs: 100 } as const;
 
@@ -18,14 +17,10 @@ describe('operations on a running cluster', () => {
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-operations-'));
+    folder = newFolder();
     ledger = openLedger(folder);
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   /** `web` needs `db` at run time; db stands on one node, web on two. */

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { heddleSearchAttributes } from '../../src/server/setup.js';
@@ -7,6 +5,7 @@ import { type RunningServer, startServer } from '../../src/server/start.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const actions = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE'] as const;
 
@@ -27,7 +26,7 @@ describe('on a server that suggests continue-as-new after 50 events', () => {
       say: () => undefined,
     });
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-own-server-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     server = await start(0);
     stack = await startStack({ temporalAddress: server.address, distPath: inject('distPath') });
@@ -36,7 +35,6 @@ describe('on a server that suggests continue-as-new after 50 events', () => {
   afterAll(async () => {
     await stack.stop();
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   function specFor(name: string, count: number, gate?: string) {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
 
@@ -11,8 +11,6 @@ describe('a plan', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       config: { secrets: { allow: ['env:*', 'file:*', 'exec:touch *'] } },
       accounts: {
         dark: {
@@ -31,7 +29,6 @@ describe('a plan', () => {
     });
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
   const { run, json } = heddleOn(() => stack);
 
   function write(name: string, text: string): string {

@@ -1,7 +1,7 @@
 import { chmod, cp, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';
@@ -14,17 +14,12 @@ describe('a plugin that is changed during an operation', () => {
   let stack: Stack;
   let descriptor: string;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { plugins: ['./plugins'] },
-    });
+    stack = await startStack({ config: { plugins: ['./plugins'] } });
     const folder = join(stack.folder, 'plugins', 'automators', 'steps');
     descriptor = join(folder, 'steps.json');
     await cp(example, folder, { recursive: true });
     await chmod(join(folder, 'steps.sh'), 0o755);
   });
-  afterAll(() => stack.stop());
 
   const raiseVersion = async (): Promise<void> => {
     await writeFile(descriptor, (await readFile(descriptor, 'utf8')).replace('"1.0.0"', '"1.1.0"'));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProxy, type ApiProxy } from '../../src/testing/proxy.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -13,11 +13,7 @@ describe('an account with a limit of calls', () => {
   let stack: Stack;
   let proxy: ApiProxy;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-    });
+    stack = await startStack({ accounts });
     proxy = await openProxy(stack.service.endpoint);
     proxy.set(() => {
       times.push(performance.now());

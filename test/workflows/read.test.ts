@@ -1,5 +1,5 @@
 import { defineQuery } from '@temporalio/workflow';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PoolClient } from '../../src/client/pool/pool-client.js';
 import { read } from '../../src/client/read.js';
 import { poolMessages } from '../../src/workflows/messages.js';
@@ -8,7 +8,7 @@ import { startStack, type Stack } from '../harness/stack.js';
 describe('reading a workflow', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
     await pool().apply({
       name: 'ci',
@@ -26,7 +26,6 @@ describe('reading a workflow', () => {
       },
     });
   });
-  afterAll(() => stack.stop());
 
   const pool = () => new PoolClient(stack.client.temporal, 'ci', { by: 'test' });
   const handle = () => stack.client.temporal.workflow.getHandle('pool/ci');

@@ -1,5 +1,5 @@
 import { WithStartWorkflowOperation, type Client } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { clusterWorkflowId, clusterWorkflowType, workflowQueue } from '../../src/model/names.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { openLedger, type Ledger } from '../harness/workflows/ledger.js';
@@ -15,13 +15,12 @@ let ledger: Ledger;
 /** Of a caller without keys, who reads histories. */
 let attacker: Client;
 beforeAll(async () => {
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
   ledger = openLedger(stack.folder);
   await stack.startWorker();
   const { connection, options } = stack.client.temporal;
   attacker = repeatingClient(connection as never, options.namespace);
 });
-afterAll(() => stack.stop());
 
 const name = 'web';
 const workflowId = clusterWorkflowId(name);

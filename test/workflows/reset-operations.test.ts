@@ -1,7 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { reset, resetPoints } from '../harness/faults/resets.js';
 import { type Stack, startStack } from '../harness/stack.js';
@@ -10,6 +9,7 @@ import { type Receiver, startReceiver } from '../harness/webhook-receiver.js';
 import { clustersOn } from '../harness/workflows/clusters-on.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const secret = `whsec_${Buffer.from('a secret of thirty-two bytes, ok').toString('base64')}`;
 
@@ -19,14 +19,12 @@ let receiver: Receiver;
 let stack: Stack;
 const { settled, apply, pointAtRest, pointAfter } = clustersOn(() => stack);
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-reset-operations-'));
+  folder = newFolder();
   ledger = openLedger(folder);
   receiver = await startReceiver(secret);
   const file = join(folder, 'secret');
   await writeFile(file, `${secret}\n`, { mode: 0o600 });
   stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
     config: {
       // Of four nodes, two are in a group.
       scale: { inlineNodes: 2, groupNodes: 4 },
@@ -38,7 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack.stop();
   await receiver.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Each STOP of a node follows a START, and the last action of a node is START. */

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,6 +11,7 @@ import type { Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { startProxied } from '../harness/workflows/proxied.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 type WorkflowEvent = temporal.api.history.v1.IHistoryEvent;
 
@@ -24,7 +24,7 @@ let stack: Stack;
 let proxy: ApiProxy;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-reset-'));
+  folder = newFolder();
   const proxied = await startProxied({ plugins: [await writeBlindCloud(folder)], scale });
   ({ stack, proxy, stop } = proxied);
   const { endpoint, apiKeyFile } = stack.service;
@@ -32,10 +32,7 @@ beforeAll(async () => {
   proxied.accounts['hasty'] = { type: 'hasty', fields: { endpoint, apiKey } };
   await stack.startWorker();
 });
-afterAll(async () => {
-  await stop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => stop());
 
 /** Writes a provider that cannot be asked for its machines. */
 async function writeBlindCloud(at: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
 import type { OperateIntent } from '../../src/client/heddle-client.js';
 import type { WaitResult } from '../../src/client/wait.js';
@@ -17,15 +17,12 @@ describe('a rollback', () => {
   let ledger: Ledger;
   beforeAll(async () => {
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       // Of four nodes two are in a group's workflow.
       config: { scale: { inlineNodes: 2, groupNodes: 2 } },
     });
     ledger = openLedger(stack.folder);
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const marker = (name: string): string => join(stack.folder, `breaks-${name}`);
 

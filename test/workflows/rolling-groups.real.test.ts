@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const patience = { everyMs: 100 } as const;
 const apps = ['app-1', 'app-2', 'app-3', 'app-4', 'app-5', 'app-6'];
@@ -19,18 +17,10 @@ describe('a service that rolls over nodes of several groups', () => {
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-rolling-groups-'));
+    folder = newFolder();
     ledger = openLedger(folder);
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { scale },
-    });
+    stack = await startStack({ config: { scale } });
     await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const sees = `while read -r node hostname address number services; do case ",$services," in *,app,*) list="$list $node" ;; esac; done <"$HEDDLE_NODES"; echo "$HEDDLE_CLUSTER $HEDDLE_NODE routes$list" >>"$LEDGER"`;

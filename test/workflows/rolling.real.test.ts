@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { OperateIntent } from '../../src/client/heddle-client.js';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
@@ -9,6 +8,7 @@ import { type Stack, startStack } from '../harness/stack.js';
 import { writeGatedAutomator } from '../harness/workflows/gated-automator.js';
 import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const patience = { everyMs: 100 } as const;
 
@@ -17,20 +17,12 @@ describe('a service that rolls by its cluster file', () => {
   let stack: Stack;
   let ledger: Ledger;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-rolling-'));
+    folder = newFolder();
     ledger = openLedger(folder);
     const plugins = join(folder, 'plugins');
     await writeGatedAutomator(plugins, `echo bootstrapped >>${join(folder, 'ledger')}`);
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { plugins: [plugins] },
-    });
+    stack = await startStack({ config: { plugins: [plugins] } });
     await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const sees = `while read -r node hostname address number services; do case ",$services," in *,app,*) list="$list $node" ;; esac; done <"$HEDDLE_NODES"; echo "$HEDDLE_CLUSTER routes$list" >>"$LEDGER"`;

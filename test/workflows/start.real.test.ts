@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, WithStartWorkflowOperation, type WorkflowFailedError } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { maxNodes } from '../../src/schema/cluster/spec.js';
 import type { ClusterStatus } from '../../src/schema/output/status.js';
 import { startCodecServer } from '../../src/secrets/codec-server.js';
@@ -17,10 +17,9 @@ const script = { type: 'shell', fields: { script: 'true' } };
 describe("a cluster workflow started without Heddle's client", () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const rawSpec = (name: string): object => ({
     name,

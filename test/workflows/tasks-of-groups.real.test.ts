@@ -1,15 +1,11 @@
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { groupWorkflowId } from '../../src/model/names.js';
 import { startStack } from '../harness/stack.js';
 import { openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 it('later groups have a lower priority, and tasks of groups a longer heartbeat timeout', async () => {
-  const stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    config: { scale: { inlineNodes: 1, groupNodes: 1, inFlight: 1 } },
-  });
+  const stack = await startStack({ config: { scale: { inlineNodes: 1, groupNodes: 1, inFlight: 1 } } });
   try {
     const { temporal } = stack.client;
     const ledger = openLedger(stack.folder);

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApplicationFailure, Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
@@ -18,6 +16,7 @@ import { until } from '../harness/until.js';
 import { causeOf } from '../harness/workflows/proper-messages.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { countHistory } from '../harness/workflows/message-world.js';
+import { newFolder } from '../harness/folder.js';
 
 const [own, other, late] = [generateKey(), generateKey(), generateKey()];
 const ringOf = (current: Key, ...keys: readonly Key[]): KeyRing =>
@@ -35,7 +34,7 @@ let stop: () => Promise<void>;
 let isPatient = false;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'heddle-unknown-keys-'));
+  folder = newFolder();
   await importKeys(join(folder, 'keys'), formatKeys({ current: own.id, keys: [own] }), 'the test');
   workerRing = openKeyRing({ folder: join(folder, 'keys'), create: false });
   connection = await Connection.connect({ address: inject('temporalAddress') });
@@ -68,7 +67,6 @@ afterAll(async () => {
   await stop();
   await native.close();
   await connection.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Workflows with the key of the installation; their activities after the start answer under the other key. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
@@ -12,10 +12,9 @@ const secret = 'hunter2-and-more';
 describe('variables and outputs of clusters', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
   const { run, json } = heddleOn(() => stack);
 
   function write(name: string, text: string): string {

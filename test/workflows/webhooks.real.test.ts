@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readDeliveries } from '../../src/cli/system/deliveries.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
 import { openGround } from '../harness/machine/ground.js';
@@ -10,6 +8,7 @@ import { type Stack, startStack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { type Receiver, startReceiver } from '../harness/webhook-receiver.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
+import { newFolder } from '../harness/folder.js';
 
 const secret = `whsec_${Buffer.from('a secret of thirty-two bytes, ok').toString('base64')}`;
 
@@ -22,15 +21,13 @@ describe('webhooks', () => {
   const { run } = heddleOn(() => stack);
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-webhooks-'));
+    folder = newFolder();
     const file = join(folder, 'secret');
     writeFileSync(file, `${secret}\n`, { mode: 0o600 });
     ops = await startReceiver(secret);
     alarm = await startReceiver(secret);
     const reference = { secret: `file:${file}` };
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       config: {
         scale: { inlineNodes: 1, groupNodes: 2, inFlight: 15 },
         webhooks: {
@@ -44,7 +41,6 @@ describe('webhooks', () => {
     await stack.stop();
     await ops.close();
     await alarm.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const spec = (name: string, script: string, count = 1) =>

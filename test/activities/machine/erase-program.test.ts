@@ -1,30 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env, getuid } from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eraseProgram } from '../../../src/activities/machine/erase-program.js';
+import { newFolder } from '../../harness/folder.js';
 
 const mebibyte = 2 ** 20;
 let folder: string;
 let disk: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-erase-'));
+  folder = newFolder();
   disk = join(folder, 'disk');
   writeFileSync(disk, Buffer.alloc(8 * mebibyte, 'private '));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function erase(device: string, method: string, ...command: readonly string[]) {
   const result = join(folder, 'result');

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { logInsProgram } from '../../../src/activities/machine/node-status.js';
+import { newFolder } from '../../harness/folder.js';
 
 /**
  * One record of utmp(5), as Linux has it: a log-in of a user is of type 7, the start of the system of type 2.
@@ -20,10 +20,9 @@ function entry(type: number, user: string, line: string): Buffer {
 
 describe('whether a user was on a terminal of a machine', () => {
   let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-log-ins-'));
+  beforeAll(() => {
+    folder = newFolder();
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   async function ask(
     entries: readonly Buffer[],

@@ -1,12 +1,12 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notify } from '../../../src/activities/reservation/notify.js';
 import type { ReservationNotification } from '../../../src/model/reservation/state.js';
 import { configSchema } from '../../../src/schema/config.js';
+import { newFolder } from '../../harness/folder.js';
 
 const notifications: ReservationNotification = {
   id: 'u/r1/ready/1.0',
@@ -35,7 +35,7 @@ describe('receivers of notifications about reservations', () => {
   const heard: { readonly key: string | undefined; readonly body: string }[] = [];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-notify-'));
+    folder = newFolder();
     server = createServer((request, response) => {
       let body = '';
       request
@@ -57,7 +57,6 @@ describe('receivers of notifications about reservations', () => {
     await new Promise((resolve) => {
       server.close(resolve);
     });
-    await rm(folder, { recursive: true });
   });
 
   it('receive a POST request; a command receives the same on standard input', async () => {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { heddleOn } from '../../harness/cli/run-heddle.js';
 import { greeting, openGround, recipe } from '../../harness/image/ground.js';
 import { type Stack, startStack } from '../../harness/stack.js';
@@ -10,10 +10,9 @@ import { nodes } from '../../harness/workflows/spec.js';
 describe('the removal of a provider account', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
 

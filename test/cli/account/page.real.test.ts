@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAccountsPage, type AccountsPage } from '../../../src/cli/account/page/server.js';
@@ -8,6 +7,7 @@ import { openWorkspace } from '../../../src/cli/account/workspace.js';
 import { until } from '../../harness/until.js';
 import { startNode } from '../../harness/ssh-server.js';
 import { openBrowser, type Browser } from '../../harness/account-page/browser.js';
+import { newFolder } from '../../harness/folder.js';
 
 const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
   (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
@@ -21,7 +21,7 @@ describe.skipIf(chromium === undefined)(
     let page: AccountsPage;
     let browser: Browser;
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'heddle-browser-'));
+      folder = newFolder();
       file = join(folder, 'heddle.yaml');
       await writeFile(file, '# ours\ndataFolder: ./data\n');
       page = await startAccountsPage({
@@ -33,7 +33,6 @@ describe.skipIf(chromium === undefined)(
     afterEach(async () => {
       await browser.close();
       await page.stop();
-      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
 
     it('leads from the list through errors beside the fields to an account in heddle.yaml', async () => {

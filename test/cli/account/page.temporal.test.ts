@@ -1,12 +1,12 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAccountsPage, type AccountsPage } from '../../../src/cli/account/page/server.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
 import { startMachineService } from '../../../src/testing/machine-service.js';
 import { descriptorSchema, descriptorsOfSeed, fillDescriptor } from '../../../src/schema/descriptor.js';
+import { newFolder } from '../../harness/folder.js';
 
 const hostile = '"><script>alert(1)</script>';
 
@@ -36,7 +36,7 @@ describe('the page for provider accounts', () => {
   let file: string;
   let page: AccountsPage;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-page-'));
+    folder = newFolder();
     file = join(folder, 'heddle.yaml');
     page = await startAccountsPage({
       open: async () => {
@@ -53,10 +53,7 @@ describe('the page for provider accounts', () => {
       usersOf: (account) => Promise.resolve(`cluster <web> uses ${account}`),
     });
   });
-  afterAll(async () => {
-    await page.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => page.stop());
   const empty = '# ours\ndataFolder: ./data\n';
   beforeEach(async () => {
     await writeFile(file, empty);

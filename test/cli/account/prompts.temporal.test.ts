@@ -1,20 +1,19 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasTerminal, type OnTerminal, startOnTerminal } from '../../harness/cli/terminal.js';
+import { newFolder } from '../../harness/folder.js';
 
 describe.skipIf(!hasTerminal)(
   'heddle provider add on a terminal (skipped where there is no program script, of util-linux)',
   () => {
     let folder: string;
     const running: OnTerminal[] = [];
-    beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'heddle-cli-prompts-'));
+    beforeEach(() => {
+      folder = newFolder();
     });
-    afterEach(async () => {
+    afterEach(() => {
       for (const terminal of running.splice(0)) terminal.kill();
-      await rm(folder, { recursive: true, force: true });
     });
 
     const start = (...words: readonly string[]): OnTerminal => {

@@ -1,10 +1,10 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../../harness/cli/run-heddle.js';
 import { freePort } from '../../harness/free-port.js';
 import { startNode } from '../../harness/ssh-server.js';
+import { newFolder } from '../../harness/folder.js';
 
 const written = `# ours
 providers:
@@ -15,12 +15,11 @@ describe('heddle provider', () => {
   let folder: string;
   let file: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-cli-provider-'));
+    folder = newFolder();
     file = join(folder, 'heddle.yaml');
     await writeFile(file, written, { mode: 0o640 });
     await chmod(file, 0o640);
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   const run = (words: readonly string[], stdin?: string): Promise<Ended> =>
     runHeddle(['provider', ...words], {

@@ -1,12 +1,12 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { add, type AddOptions } from '../../../src/cli/account/add.js';
 import { fieldsOfLines } from '../../../src/cli/account/given-fields.js';
 import { remove } from '../../../src/cli/account/list.js';
 import { addAccount, removeSettings } from '../../../src/cli/account/save-account.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
+import { newFolder } from '../../harness/folder.js';
 
 const written = `dataFolder: ./data
 providers:
@@ -17,11 +17,10 @@ describe('an invalid account', () => {
   let folder: string;
   let file: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-accounts-'));
+    folder = newFolder();
     file = join(folder, 'heddle.yaml');
     await writeFile(file, written);
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   const key = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----';
   it.each<[string, string, Omit<AddOptions, 'file'>, string, string]>([

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inject } from 'vitest';
+import {} from 'vitest';
 import { z } from 'zod';
 import { startStack, type Stack, type WorkerProcess } from '../stack.js';
 import { copyExample, type Example } from './example.js';
@@ -23,11 +23,7 @@ export interface OpenedPostgres {
 }
 
 export async function openPostgres(): Promise<OpenedPostgres> {
-  const stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    kind: 'auto',
-  });
+  const stack = await startStack({ kind: 'auto' });
   const worker = await stack.startWorker();
   const servers = serversOf(stack.client, cluster);
   const example = await copyExample(cluster, stack.folder);

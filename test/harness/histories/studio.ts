@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inject } from 'vitest';
 import { openKeyRing, parseKeyRing } from '../../../src/secrets/keys.js';
 import { type Stack, startStack, type StackOptions } from '../stack.js';
 import { type Ledger, openLedger } from '../workflows/ledger.js';
@@ -49,8 +48,4 @@ export async function inStudio(
   } finally {
     await stack.stop();
   }
-}
-
-export function here(): StackOptions {
-  return { temporalAddress: inject('temporalAddress'), distPath: inject('distPath') };
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { startStack, type Stack, type WorkerProcess } from '../stack.js';
 import { clustersOn, type Clusters } from './clusters-on.js';
 
@@ -26,11 +26,7 @@ export function openGroupedClusters(): GroupedClusters {
   };
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-grouped-clusters-'));
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { scale: { inlineNodes: 2, groupNodes: 4 } },
-    });
+    stack = await startStack({ config: { scale: { inlineNodes: 2, groupNodes: 4 } } });
     worker = await stack.startWorker();
   });
   afterAll(async () => {

@@ -1,4 +1,4 @@
-import { inject } from 'vitest';
+import {} from 'vitest';
 import { openProxy, type ApiProxy } from '../../../src/testing/proxy.js';
 import { startStack, type Stack, type StackOptions } from '../stack.js';
 
@@ -13,12 +13,7 @@ export interface Proxied {
 /** Provider `parts` reaches the machine service by a proxy; its machines have several parts. */
 export async function startProxied(config: StackOptions['config'] = {}): Promise<Proxied> {
   const accounts: Record<string, object> = {};
-  const stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    accounts,
-    config,
-  });
+  const stack = await startStack({ accounts, config });
   const proxy = await openProxy(stack.service.endpoint);
   const apiKey = { secret: `file:${stack.service.apiKeyFile}` };
   accounts['parts'] = { type: 'example', fields: { endpoint: proxy.endpoint, apiKey } };

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +10,7 @@ import { ImageServer } from '../../../src/plugins/bare-metal/imaging/image-serve
 import { freePort } from '../../harness/free-port.js';
 import { until } from '../../harness/until.js';
 import { fetchFrom } from './support/fetch-from.js';
+import { newFolder } from '../../harness/folder.js';
 
 const mac = '52:54:00:aa:bb:01';
 const megabyte = 2 ** 20;
@@ -26,7 +26,7 @@ describe('the server of an image', () => {
   let lines: string[];
   let gateway: Gateway;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-imaging-test-'));
+    folder = newFolder();
     port = await freePort();
     lines = [];
     await writeFile(join(folder, 'image'), content);
@@ -46,7 +46,6 @@ describe('the server of an image', () => {
   afterEach(async () => {
     await gateway.close();
     listening.close();
-    await rm(folder, { recursive: true });
   });
 
   const at = (path: string): string => `http://127.0.0.1:${port}${path}`;
@@ -232,10 +231,9 @@ describe('the port of loads', () => {
   let folder: string;
   let port: number;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-imaging-test-'));
+    folder = newFolder();
     port = await freePort();
   });
-  afterEach(() => rm(folder, { recursive: true }));
   const place = (): ConstructorParameters<typeof Gateway>[0] => ({ host: '127.0.0.1', port, folder });
 
   it('is refused if another program has it, whatever that calls itself', async () => {
@@ -251,7 +249,7 @@ describe('the port of loads', () => {
   });
 
   it('is refused if it serves the loads of another user, and shared by those of one', async () => {
-    const others = await mkdtemp(join(tmpdir(), 'heddle-imaging-test-'));
+    const others = newFolder();
     const theirs = new Gateway({ ...place(), folder: others });
     await theirs.open();
     await expect(new Gateway(place()).open()).rejects.toThrow(/used by another program/);

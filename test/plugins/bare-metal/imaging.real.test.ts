@@ -30,12 +30,7 @@ describe.skipIf(missing !== undefined)(
         { name: 'worn', diskMegabytes: 48 },
         { name: 'stopped', diskMegabytes: 48 },
       ]);
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts: lab.accounts,
-        config: { loadsAtOnce: 100 },
-      });
+      stack = await startStack({ accounts: lab.accounts, config: { loadsAtOnce: 100 } });
       worker = await stack.startWorker();
       ground = openGround(stack);
     }, patienceMs);

@@ -1,16 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findImage, sizeOfImage } from '../../../src/plugins/bare-metal/imaging/image-folder.js';
 import {
   prepareImage,
   verifyImage,
   type RawImage,
 } from '../../../src/plugins/bare-metal/imaging/prepare-image.js';
+import { newFolder } from '../../harness/folder.js';
 
 const content = Buffer.concat([randomBytes(64 * 1024), Buffer.alloc(64 * 1024)]);
 const digestOf = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
@@ -30,10 +30,9 @@ const noQemu = spawnSync('qemu-img', ['--version']).status !== 0;
 
 describe('an image in a folder', () => {
   let folder: string;
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-images-'));
+  beforeEach(() => {
+    folder = newFolder();
   });
-  afterEach(() => rm(folder, { recursive: true }));
 
   /** With all progress, however soon it comes. */
   const prepare = async (name: string, lines: string[] = []): Promise<RawImage> => {

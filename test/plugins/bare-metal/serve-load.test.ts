@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -13,6 +12,7 @@ import { serveLoad, type LoadEnd } from '../../../src/plugins/bare-metal/imaging
 import { freePort } from '../../harness/free-port.js';
 import { fetchFrom } from './support/fetch-from.js';
 import { until } from '../../harness/until.js';
+import { newFolder } from '../../harness/folder.js';
 
 const mac = '52:54:00:aa:bb:07';
 
@@ -21,17 +21,14 @@ describe('the program of a load', () => {
   let port: number;
   let lines: string[];
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-serve-load-'));
+    folder = newFolder();
     port = await freePort();
     lines = [];
     for (const part of ['images', 'rescue', 'run']) await mkdir(join(folder, part));
     for (const file of ['kernel', 'initramfs']) await writeFile(join(folder, 'rescue', file), file);
     await writeFile(join(folder, 'images', 'web@1.raw.gz'), gzipSync(Buffer.alloc(2 ** 20)));
   });
-  afterEach(async () => {
-    await rm(folder, { recursive: true });
-    await rm(await socketFolder(port), { recursive: true });
-  });
+  afterEach(async () => rm(await socketFolder(port), { recursive: true }));
 
   const file = (name: keyof typeof runFiles): string => join(folder, 'run', runFiles[name]);
   const serve = (bootMs: number): Promise<LoadEnd> => {

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { describe, expect, it } from 'vitest';
 import { makeHostKey } from '../../../src/plugins/cloud-init/host-key.js';
 import { isHostKey } from '../../../src/plugins/known-hosts.js';
 import { publicLine } from '../../harness/ssh-server.js';
+import { newFolder } from '../../harness/folder.js';
 
 const secret = 'a secret of a test that is long enough';
 
@@ -38,7 +38,7 @@ describe('a host key derived from a secret', () => {
   );
 
   it('is read by OpenSSH if it is installed', ({ skip }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'heddle-key-'));
+    const folder = newFolder();
     try {
       const key = makeHostKey(secret, 'u/app-1/1');
       writeFileSync(join(folder, 'key'), key.private, { mode: 0o600 });

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSeedImage } from '../../../src/plugins/cloud-init/seed-image.js';
+import { newFolder } from '../../harness/folder.js';
 
 const files = {
   'meta-data': '{"instance-id": "a"}',
@@ -31,7 +31,7 @@ describe('the disk for cloud-init', () => {
   test.skipIf(!hasTools)(
     `is read by mtools as it was written${hasTools ? '' : ' (mtools is not installed: npm run setup:extras)'}`,
     () => {
-      const folder = mkdtempSync(join(tmpdir(), 'heddle-seed-'));
+      const folder = newFolder();
       try {
         const path = join(folder, 'seed.img');
         writeFileSync(path, makeSeedImage(files));

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.js';
 import { hostsOf, variablesOf, type Groups } from '../../../src/plugins/inventory/groups.js';
 import { readIni, splitWords } from '../../../src/plugins/inventory/ini.js';
@@ -9,6 +9,7 @@ import { expandRanges } from '../../../src/plugins/inventory/ranges.js';
 import { readInventory, readUsable } from '../../../src/plugins/inventory/read-inventory.js';
 import { readVariableFiles } from '../../../src/plugins/inventory/variable-files.js';
 import { parseYaml, readYaml } from '../../../src/plugins/inventory/yaml.js';
+import { newFolder } from '../../harness/folder.js';
 
 const fixtures = join(import.meta.dirname, 'inventories');
 const warnings: string[] = [];
@@ -17,10 +18,7 @@ let folder: string;
 beforeAll(() => {
   // A fault of a file that changed just now may pass.
   vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
-  folder = mkdtempSync(join(tmpdir(), 'heddle-inventory-'));
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
+  folder = newFolder();
 });
 
 let count = 0;

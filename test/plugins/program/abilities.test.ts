@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ImageInput, Outcome, PluginContext, SystemInput } from '../../../src/plugins/contract.js';
 import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
@@ -9,6 +6,7 @@ import { createPool, type ConnectionPool } from '../../../src/ssh/pool.js';
 import { createShell } from '../../../src/ssh/shell.js';
 import { makeTask } from '../../../src/testing/attempt.js';
 import { writeFiles } from '../../harness/programs/bench.js';
+import { newFolder } from '../../harness/folder.js';
 
 const actions = ['bootstrap', 'install', 'configure', 'init', 'start', 'stop', 'remove'];
 
@@ -60,7 +58,7 @@ describe('abilities of plugins that are not built in', () => {
   let node: TestNode;
   let pool: ConnectionPool;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'heddle-abilities-'));
+    folder = newFolder();
     const about = { version: '1.0.0', description: 'for a test' };
     writeFiles(folder, {
       'automators/system/system.mjs': system,
@@ -99,7 +97,6 @@ describe('abilities of plugins that are not built in', () => {
     await pool.closeAll();
     await registry.close();
     await node.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   function context(): PluginContext {

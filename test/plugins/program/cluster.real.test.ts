@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { WaitResult } from '../../../src/client/wait.js';
 import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
@@ -37,11 +37,7 @@ beforeAll(async () => {
   const providers: Record<string, object> = {};
   const plugins = [examples];
   const config = { providers, plugins, pluginLimits: { bad: { time: '1s', memoryMb: 400 } } };
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    config,
-  });
+  stack = await startStack({ config });
   const fields = { endpoint: stack.service.endpoint, apiKey: { secret: `file:${stack.service.apiKeyFile}` } };
   Object.assign(providers, { local: { type: 'local', fields }, python: { type: 'machines', fields } });
   const descriptor = {
@@ -62,7 +58,6 @@ beforeAll(async () => {
   plugins.push(join(stack.folder, 'plugins'));
   worker = await stack.startWorker();
 });
-afterAll(() => stack.stop());
 
 async function finish(name: string, operation: string | undefined): Promise<WaitResult> {
   return stack.client.waitFor(name, operation ?? '');

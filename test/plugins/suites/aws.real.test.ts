@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
 import { providerSuite } from '../../../src/testing/index.js';
 import { startEc2 } from '../providers/aws/support/front.js';
 import { motoIsMissing } from '../providers/aws/support/moto.js';
+import { newFolder } from '../../harness/folder.js';
 
 const missing = motoIsMissing();
 
@@ -21,7 +21,7 @@ else {
       without: { 'list-pages': "EC2's pages hold a thousand machines: too many for the emulator" },
       open: async () => {
         const ec2 = await startEc2();
-        const folder = mkdtempSync(join(tmpdir(), 'heddle-aws-'));
+        const folder = newFolder();
         const keyFile = join(folder, 'key');
         writeFileSync(
           keyFile,

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.js';
@@ -11,6 +10,7 @@ import {
 } from '../../../src/testing/index.js';
 import { buildRack, makeMachines, noEmulators } from '../../harness/bmc/racks.js';
 import { noRedfish, startRedfish } from '../../harness/bmc/redfish.js';
+import { newFolder } from '../../harness/folder.js';
 
 const noApi =
   'CREATE, CONFIRM and DELETE ask no API: what exists stands in heddle.yaml, and who has it is kept by the engine';
@@ -52,7 +52,7 @@ const nobody = (controller: JsonObject): JsonObject => ({
 
 async function openIpmi(): Promise<SuiteAccount> {
   const service = await startMachineService();
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-rack-'));
+  const folder = newFolder();
   const apiKeyFile = join(folder, 'api-key');
   writeFileSync(apiKeyFile, service.apiKey, { mode: 0o600 });
   const rack = await buildRack({ ...service, apiKeyFile }, folder, names, { shutDownSeconds: 5 });

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openMachine } from '../../../src/testing/cuttable-node.js';
@@ -8,6 +7,7 @@ import { writeFiles } from '../../harness/programs/bench.js';
 import { caseFailure } from '../../harness/suites/case-failure.js';
 import { automatorFailure, type Change } from '../../harness/suites/planted.js';
 import { unable } from '../../harness/reservation/real-machine.js';
+import { newFolder } from '../../harness/folder.js';
 
 // Automators with one fault each, which the suite must detect.
 
@@ -348,7 +348,7 @@ print('{"status": 0}')
 `;
 
 test('the suite of automators shows the line of a program that makes a broken request', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
+  const folder = newFolder();
   try {
     writeFiles(folder, {
       'automators/planted/planted.py': program,

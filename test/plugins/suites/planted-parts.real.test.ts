@@ -1,18 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { providerSuite, startMachineService } from '../../../src/testing/index.js';
 import { writeFiles } from '../../harness/programs/bench.js';
 import { caseFailure } from '../../harness/suites/case-failure.js';
 import type { Change } from '../../harness/suites/planted.js';
+import { newFolder } from '../../harness/folder.js';
 
 // A provider whose machines have several parts, with one fault each.
 
 const plugin = join(import.meta.dirname, '../../harness/plugins/providers/assembled');
 
 async function failure(changes: readonly Change[]): Promise<string | undefined> {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
+  const folder = newFolder();
   try {
     let code = readFileSync(join(plugin, 'assembled.mjs'), 'utf8');
     for (const [right, wrong] of changes) {

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.js';
 import { providerSuite } from '../../../src/testing/index.js';
 import { openProgramBench } from '../providers/service/support/program-bench.js';
 import { noPostgres, postgresImage, startPostgresService } from '../../harness/postgres-service.js';
+import { newFolder } from '../../harness/folder.js';
 
 const noApi =
   'there is no API between: what exists stands in heddle.yaml, who has it is kept by the engine, and programs know the service; test/plugins/providers/service has them fail';
@@ -13,7 +13,7 @@ const verbs = ['reach', 'current', 'capture', 'load', 'check', 'taint'] as const
 
 async function openDatabases() {
   const databases = await startPostgresService(['one', 'two', 'three']);
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-images-'));
+  const folder = newFolder();
   mkdirSync(join(folder, 'images'));
   const resources = databases.resources.map((resource) => ({ ...resource, flavor: 'small' }));
   const admin: JsonObject = {

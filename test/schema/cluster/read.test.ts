@@ -1,17 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { formatProblem } from '../../../src/schema/problem.js';
 import { loadSpecFile, readSpecFile } from '../../../src/schema/cluster/read.js';
 import { fc } from '../../harness/property.js';
+import { newFolder } from '../../harness/folder.js';
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle spec '));
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
+  folder = newFolder();
 });
 
 /** What a person is told, a line for each problem. */

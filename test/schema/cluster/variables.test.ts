@@ -1,18 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/model/json.js';
 import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 import { loadSpecFile, parseSpec } from '../../../src/schema/cluster/read.js';
+import { newFolder } from '../../harness/folder.js';
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle variables '));
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
+  folder = join(newFolder(), 'heddle variables');
+  mkdirSync(folder);
 });
 
 function write(files: Readonly<Record<string, string>>): string {
@@ -43,7 +41,7 @@ function good(files: Readonly<Record<string, string>>, given: Given = {}): Clust
 function told(files: Readonly<Record<string, string>>, given: Given = {}): readonly string[] {
   const reading = load(files, given);
   return (reading.ok ? reading.warnings : reading.problems).map((problem) =>
-    formatProblem(problem).replaceAll(/\/\S*heddle variables \S*?case-\w+\//g, ''),
+    formatProblem(problem).replaceAll(/\/\S*\/heddle variables\/case-\w+\//g, ''),
   );
 }
 

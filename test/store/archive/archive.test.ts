@@ -4,31 +4,28 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Header, Pax } from 'tar';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { checkEntries } from '../../../src/store/archive/check.js';
 import { archiveLimits, type ArchiveEntry } from '../../../src/store/archive/entry.js';
 import { readArchive } from '../../../src/store/archive/read-archive.js';
 import { readFolder } from '../../../src/store/archive/read-folder.js';
 import { unpackInto } from '../../../src/store/archive/unpack.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
+import { newFolder } from '../../harness/folder.js';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-archive-'));
+  folder = newFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 interface RawEntry {
   readonly path: string;

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openBucket } from '../../../src/store/s3/bucket.js';
@@ -15,6 +14,7 @@ import {
   type ObjectStore,
 } from '../../harness/object-store.js';
 import { until } from '../../harness/until.js';
+import { newFolder } from '../../harness/folder.js';
 
 const missing = objectStoreIsMissing();
 if (missing !== undefined) console.info(`left out logs in an object store: ${missing}`);
@@ -30,13 +30,12 @@ describe.skipIf(missing !== undefined)('logs in an object store', () => {
     remote = await startObjectStore();
   });
   beforeEach(() => {
-    base = mkdtempSync(join(tmpdir(), 'heddle-test-logs-'));
+    base = newFolder();
     uid = `cluster-${(count += 1)}`;
     reports.length = 0;
   });
   afterEach(async () => {
     for (const store of opened.splice(0)) await store.close();
-    rmSync(base, { recursive: true, force: true });
   });
   afterAll(() => remote.close());
 

@@ -20,18 +20,9 @@ describe('builds with faults', () => {
   beforeAll(async () => {
     const accounts: Record<string, object | 'service'> = {};
     const config: Record<string, unknown> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-      config,
-    });
+    stack = await startStack({ accounts, config });
     // Another machine service, with a library of its own.
-    elsewhere = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      namespace: stack.namespace,
-    });
+    elsewhere = await startStack({ namespace: stack.namespace });
     accounts['elsewhere'] = {
       type: 'local',
       fields: {

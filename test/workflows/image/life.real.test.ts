@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { type Ground, greeting, openGround, recipe } from '../../harness/image/ground.js';
@@ -11,17 +11,10 @@ describe('an image that is built', () => {
   let ledger: string;
 
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { periodicChecks: { every: '2s' } },
-    });
+    stack = await startStack({ config: { periodicChecks: { every: '2s' } } });
     ledger = join(stack.folder, 'ledger');
     await stack.startWorker();
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   it('waits for a builder, is captured, booted, offered, kept twice, and rolled back', async () => {

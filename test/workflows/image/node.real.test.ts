@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/index.js';
 import { readPoolsFile } from '../../../src/schema/pool/read.js';
 import { openPoints, type Points } from '../../harness/chaos/points.js';
@@ -16,18 +16,11 @@ describe('an image of an existing node', () => {
   let worker: WorkerProcess;
 
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { periodicChecks: { every: '2s' }, builder: { builds: 20 } },
-    });
+    stack = await startStack({ config: { periodicChecks: { every: '2s' }, builder: { builds: 20 } } });
     points = await openPoints(stack.folder, inject('distPath'));
     worker = await stack.startWorker('first', points.distPath);
     await stack.startBuilder('builder', points.distPath);
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   const ledgerOf = (name: string): string => join(stack.folder, `ledger-${name}`);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { type Ground, openGround, recipe } from '../../harness/image/ground.js';
@@ -10,12 +10,9 @@ describe('a recipe with resources', () => {
   let ground: Ground;
 
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await Promise.all([stack.startWorker(), stack.startBuilder()]);
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   it('uses those that it was applied with, although their names mean others later; these are not pruned', async () => {

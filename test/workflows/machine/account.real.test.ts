@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
@@ -10,17 +10,9 @@ describe('the settings of an account that changed after a machine was registered
   const accounts: Record<string, object | 'service'> = {};
 
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-      config,
-    });
+    stack = await startStack({ accounts, config });
     accounts['lab'] = accountAt('default');
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   function accountAt(site: string): object {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
@@ -8,12 +8,9 @@ describe('an operation of a machine that is cancelled', () => {
   let ground: Ground;
 
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   it('accepts one operation at a time; cancelled during the load the machine is failed, before that unchanged', async () => {

@@ -44,12 +44,7 @@ describe.skipIf(noEmulators !== undefined)(
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-        config: { loadsAtOnce: 100 },
-      });
+      stack = await startStack({ accounts, config: { loadsAtOnce: 100 } });
       rack = await buildRack(stack.service, stack.folder, names);
       accounts['rack'] = { type: 'ipmi', fields: rack.fields };
       points = await openPoints(stack.folder, inject('distPath'));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGround, type Ground } from '../../harness/machine/ground.js';
 import { startStack, type Stack } from '../../harness/stack.js';
 
@@ -11,11 +11,7 @@ describe('a captured image whose size is reported as 0', () => {
   let ground: Ground;
   beforeAll(async () => {
     const accounts: Record<string, object> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-    });
+    stack = await startStack({ accounts });
     proxy = await startProxy(stack.service.endpoint);
     accounts['empty'] = {
       type: 'local',

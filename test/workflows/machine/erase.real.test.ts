@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
@@ -19,11 +19,7 @@ describe.skipIf(noEmulators !== undefined)(
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-      });
+      stack = await startStack({ accounts });
       const folder = join(stack.folder, 'disks');
       await mkdir(folder, { mode: 0o777 });
       await chmod(stack.folder, 0o755);

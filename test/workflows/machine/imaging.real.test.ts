@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { socketFolder } from '../../../src/plugins/bare-metal/imaging/gateway.js';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
 import { freePort } from '../../harness/free-port.js';
@@ -27,12 +27,7 @@ describe.skipIf(noEmulators !== undefined)(
     let port: number;
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-        config: { loadsAtOnce: 100 },
-      });
+      stack = await startStack({ accounts, config: { loadsAtOnce: 100 } });
       const [images, rescue] = [join(stack.folder, 'images'), join(stack.folder, 'rescue')];
       await mkdir(images);
       await mkdir(rescue);

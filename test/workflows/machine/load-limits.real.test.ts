@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 import { processesWith } from '../../harness/processes.js';
@@ -15,11 +15,7 @@ describe.skipIf(noEmulators !== undefined)(
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-      });
+      stack = await startStack({ accounts });
       // Named after the folder of this test, to be found among the processes.
       const load = (program: string): readonly string[] => ['sh', '-c', `${program}; : ${stack.folder}`];
       const answer = ['sh', '-c', 'echo 1'];

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
 import { type Ended, type Ground, openGround } from '../../harness/machine/ground.js';
 import type { MachineRequestIntent } from '../../../src/model/machine/intents.js';
@@ -20,11 +20,7 @@ describe.skipIf(noEmulators !== undefined)(
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-      });
+      stack = await startStack({ accounts });
       rack = await buildRack(stack.service, stack.folder, names);
       const { imager, ...fields } = rack.fields as {
         readonly imager: Readonly<Record<string, readonly string[]>> & { readonly load: readonly string[] };

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 
@@ -8,12 +8,9 @@ describe('a standalone machine', () => {
   let ground: Ground;
 
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   it.concurrent('is loaded once, then left alone, and loaded again because a user was in it', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { host, openGround, type Ground } from '../../harness/machine/ground.js';
@@ -10,17 +10,9 @@ describe('a machine that moves to another provider account', () => {
   let worker: WorkerProcess;
   beforeAll(async () => {
     const accounts: Record<string, object | 'service'> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      accounts,
-    });
+    stack = await startStack({ accounts });
     // Another machine service, with machines of its own.
-    elsewhere = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      namespace: stack.namespace,
-    });
+    elsewhere = await startStack({ namespace: stack.namespace });
     accounts['elsewhere'] = {
       type: 'local',
       fields: {

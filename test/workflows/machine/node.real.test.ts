@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/index.js';
 import { readPoolsFile } from '../../../src/schema/pool/read.js';
 import { openPoints, type Points } from '../../harness/chaos/points.js';
@@ -16,13 +16,10 @@ describe('the machine of a node', () => {
   let worker: WorkerProcess;
 
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     points = await openPoints(stack.folder, inject('distPath'));
     worker = await stack.startWorker('first', points.distPath);
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   const ledgerOf = (name: string): string => join(stack.folder, `ledger-${name}`);

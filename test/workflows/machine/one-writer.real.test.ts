@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { temporal } from '@temporalio/proto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runsOf, claimsWorkflowId } from '../../../src/model/names.js';
 import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
 import { settingOf } from '../../harness/chaos/random.js';
@@ -30,12 +30,7 @@ describe.skipIf(noEmulators !== undefined)(
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-        config: { loadsAtOnce: 100 },
-      });
+      stack = await startStack({ accounts, config: { loadsAtOnce: 100 } });
       disks = join(stack.folder, 'disks');
       await mkdir(disks);
       await writeFile(join(disks, 'web@1'), '');

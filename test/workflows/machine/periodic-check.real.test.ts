@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
@@ -9,16 +9,9 @@ describe('machines with periodic checks', () => {
   let worker: WorkerProcess;
 
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { periodicChecks: { every: '1s' } },
-    });
+    stack = await startStack({ config: { periodicChecks: { every: '1s' } } });
     worker = await stack.startWorker();
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   const drifts = async (name: string): Promise<readonly string[]> =>

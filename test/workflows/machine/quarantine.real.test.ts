@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { heddleOn } from '../../harness/cli/run-heddle.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 import { type Stack, startStack } from '../../harness/stack.js';
@@ -8,15 +8,10 @@ describe('a machine that fails again and again', () => {
   let ground: Ground;
 
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { quarantineAfter: 2 },
-    });
+    stack = await startStack({ config: { quarantineAfter: 2 } });
     await stack.startWorker();
     ground = openGround(stack);
   });
-  afterAll(() => stack.stop());
 
   const { run, json } = heddleOn(() => stack);
 

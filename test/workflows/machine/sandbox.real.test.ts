@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 import { type Ground, host, openGround } from '../../harness/machine/ground.js';
@@ -18,11 +18,7 @@ describe.skipIf(unable !== undefined)(
     let ground: Ground;
 
     beforeAll(async () => {
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        kind: 'sandbox',
-      });
+      stack = await startStack({ kind: 'sandbox' });
       await stack.startWorker();
       ground = openGround(stack);
     });

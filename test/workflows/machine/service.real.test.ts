@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineWorkflowId } from '../../../src/model/names.js';
 import { machineMessages } from '../../../src/workflows/messages.js';
 import {
@@ -34,12 +34,7 @@ describe.skipIf(noPostgres !== undefined)(
       for (const name of names)
         await databases.sql(name, "CREATE TABLE setting (value text); INSERT INTO setting VALUES ('EUR')");
       const accounts: Record<string, object> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-        config: { loadsAtOnce: 100 },
-      });
+      stack = await startStack({ accounts, config: { loadsAtOnce: 100 } });
       folder = join(stack.folder, 'databases');
       await mkdir(join(folder, 'images'), { recursive: true });
       const password = join(folder, 'password');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { startStack, type Stack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
@@ -7,11 +7,7 @@ import { closed } from '../../harness/workflows/spec.js';
 let stack: Stack;
 let pool: PoolClient;
 beforeAll(async () => {
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    config: { sweep: { every: '1h', minimumAge: '1ms', delete: true } },
-  });
+  stack = await startStack({ config: { sweep: { every: '1h', minimumAge: '1ms', delete: true } } });
   pool = new PoolClient(stack.client.temporal, 'ci', { by: 'test' });
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import type { PoolSpec } from '../../../src/model/pool/spec.js';
 import { type Stack, startStack } from '../../harness/stack.js';
@@ -10,16 +10,9 @@ describe('a pool of nodes with a built image', () => {
   let ground: Ground;
 
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { periodicChecks: { every: '2s' } },
-    });
+    stack = await startStack({ config: { periodicChecks: { every: '2s' } } });
     await Promise.all([stack.startWorker(), stack.startBuilder()]);
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   it('has ready nodes of the newest version, replaced without a gap, and rolls back with the image', async () => {

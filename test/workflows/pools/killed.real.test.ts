@@ -17,7 +17,7 @@ beforeAll(async () => {
     logger: new DefaultLogger('ERROR', () => undefined),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
   });
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
   pool = new PoolClient(stack.client.temporal, 'ci', { by: 'test' });
 });
 afterAll(async () => {

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import { startStack, type Stack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack();
 });
 afterAll(async () => {
   await stack.stop();

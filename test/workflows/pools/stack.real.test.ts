@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pool/pool-client.js';
 import type { LabelSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
 import { startStack, type Stack } from '../../harness/stack.js';
@@ -8,11 +8,7 @@ let stack: Stack;
 /** Added to when their machines are known; workers read them when they start. */
 const accounts: Record<string, object> = {};
 beforeAll(async () => {
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    accounts,
-  });
+  stack = await startStack({ accounts });
 });
 afterAll(async () => {
   await stack.stop();

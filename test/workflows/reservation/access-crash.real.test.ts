@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { MachineAccess } from '../../../src/model/machine/access.js';
 import type { ReservationView } from '../../../src/schema/output/reservation.js';
 import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
@@ -31,21 +31,12 @@ describe.skipIf(unable !== undefined)('accounts of users while workers die, and 
   beforeAll(async () => {
     const accounts: Record<string, object> = {};
     const config = { reservations: { prepare: '1m' }, automators: { linux: { fields: { sudo: true } } } };
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind: 'sandbox',
-      accounts,
-      config,
-    });
+    stack = await startStack({ kind: 'sandbox', accounts, config });
     real = await bootMachine(stack, 'kept');
     accounts['rack'] = { type: 'static', fields: { machines: [real] } };
     worker = await stack.startWorker('w0');
     ground = openGround(stack);
     await ground.add('kept', { provider: 'rack' });
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   const asRoot = (line: string): Promise<string> => runAs(real, real, line);

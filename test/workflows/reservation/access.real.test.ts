@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReservationView } from '../../../src/schema/output/reservation.js';
 import { heddleOn } from '../../harness/cli/run-heddle.js';
 import { startStack, type Stack } from '../../harness/stack.js';
@@ -40,8 +40,6 @@ describe.skipIf(unable !== undefined)(
     beforeAll(async () => {
       const accounts: Record<string, object> = {};
       stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
         kind: 'sandbox',
         accounts,
         config: { reservations: { prepare: '1m', remind: '1s' } },

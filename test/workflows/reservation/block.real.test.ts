@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { reservationsWorkflowId } from '../../../src/model/names.js';
 import type { ReservationNotification } from '../../../src/model/reservation/state.js';
 import type { ReservationView } from '../../../src/schema/output/reservation.js';
@@ -22,12 +22,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
 
   beforeAll(async () => {
     const config: Record<string, unknown> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config,
-      kind: 'sandbox',
-    });
+    stack = await startStack({ config, kind: 'sandbox' });
     told = join(stack.folder, 'told');
     config['reservations'] = {
       prepare: '1m',
@@ -37,9 +32,6 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     points = await openPoints(stack.folder, inject('distPath'));
     worker = await stack.startWorker('w0', points.distPath);
     ground = openGround(stack);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   const isClosed = ({ overAt, machines }: ReservationView): boolean =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { HeddleError } from '../../../src/client/errors.js';
 import type { ReservationView } from '../../../src/schema/output/reservation.js';
 import { startStack, type Stack } from '../../harness/stack.js';
@@ -11,17 +11,10 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
   let ground: Ground;
 
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind: 'sandbox',
-    });
+    stack = await startStack({ kind: 'sandbox' });
     await stack.startWorker();
     ground = openGround(stack);
     await Promise.all([ground.add('lab-1'), ground.add('lab-2')]);
-  });
-  afterAll(async () => {
-    await stack.stop();
   });
 
   const stateOf = async (id: string): Promise<ReservationView['state']> =>

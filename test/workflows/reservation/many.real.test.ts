@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { HeddleClient } from '../../../src/client/index.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { heddle } from '../../../src/temporal-plugin.js';
@@ -14,12 +14,11 @@ const hour = 3_600_000;
 describe('many reservations at once', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
     const ground = openGround(stack);
     for (let number = 1; number <= machines; number += 1) await ground.add(`lab-${number}`);
   });
-  afterAll(() => stack.stop());
 
   it('of one client and of a hundred others are all answered by one worker, and each is booked once', async () => {
     const next = Math.ceil(Date.now() / hour) * hour + hour;

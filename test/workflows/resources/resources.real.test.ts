@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { contentOf } from '../../../src/client/artifact/content.js';
 import { artifactPartWorkflowId } from '../../../src/model/names.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
@@ -30,15 +30,10 @@ function scripts(word: string): Uint8Array {
 describe('resources in detail', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { plugins: ['./plugins'] },
-    });
+    stack = await startStack({ config: { plugins: ['./plugins'] } });
     await writeReader(join(stack.folder, 'plugins', 'automators', 'reader'));
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const ledgerOf = (name: string): string => join(stack.folder, `ledger-${name}`);
   const linesOf = async (name: string): Promise<readonly string[]> =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { sendContent } from '../../../src/client/artifact/content.js';
 import { artifactPartWorkflowId } from '../../../src/model/names.js';
 import { resourcePartBytes } from '../../../src/model/artifact/state.js';
@@ -29,10 +29,9 @@ function scripts(word: string): Uint8Array {
 describe('resources', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    stack = await startStack();
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const ledgerOf = (name: string): string => join(stack.folder, `ledger-${name}`);
   const linesOf = async (name: string): Promise<readonly string[]> =>

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Stack, startStack } from '../../../harness/stack.js';
 import { until } from '../../../harness/until.js';
 import { closed, nodes } from '../../../harness/workflows/spec.js';
@@ -39,12 +39,7 @@ describe.skipIf(missing !== undefined)('a cluster with ansible', () => {
   let ledger: string;
   const config: Record<string, object> = {};
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind: 'auto',
-      config,
-    });
+    stack = await startStack({ kind: 'auto', config });
     const folder = join(stack.folder, 'ansible');
     ledger = join(stack.folder, 'ledger');
     const tasks = {
@@ -60,7 +55,6 @@ describe.skipIf(missing !== undefined)('a cluster with ansible', () => {
     }
     config['automators'] = { ansible: { fields: { program: ansibleProgram, folder } } };
   });
-  afterAll(() => stack.stop());
 
   const spec = (more: object = {}) =>
     closed({

@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AttemptNote, Json, JsonObject, TaskResult } from '../../../../src/plugins/contract.js';
@@ -15,6 +6,7 @@ import { outsideOf, startNode, type TestNode } from '../../../harness/ssh-server
 import { until } from '../../../harness/until.js';
 import { Player, webTask, type Playing } from './support/player.js';
 import { ansibleIsMissing } from './support/program.js';
+import { newFolder } from '../../../harness/folder.js';
 
 const missing = ansibleIsMissing();
 if (missing !== undefined) console.info(`left out what a node can do to a play: ${missing}`);
@@ -156,7 +148,7 @@ describe.skipIf(missing !== undefined)('a play against a hostile node', () => {
   });
 
   test("is refused if the node's home folder is more than a path in ansible.cfg", async () => {
-    const home = mkdtempSync(join(tmpdir(), 'heddle-home-'));
+    const home = newFolder();
     const trap = join(home, 'x\rlocal_tmp = {{ lookup("pipe", "touch trapped") }}');
     mkdirSync(trap);
     const hostile = await startNode({ home: trap });

@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,6 +7,7 @@ import { type Sshd, sshdIsMissing, startSshd } from '../../../harness/sshd.js';
 import { until } from '../../../harness/until.js';
 import { Player, webTask, type Playing } from './support/player.js';
 import { ansibleIsMissing } from './support/program.js';
+import { newFolder } from '../../../harness/folder.js';
 
 const missing = ansibleIsMissing() ?? sshdIsMissing();
 if (missing !== undefined) console.info(`left out what is played by a real ansible-core: ${missing}`);
@@ -27,7 +20,7 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
   beforeAll(async () => {
     node = await startNode();
     player = new Player(node.target, webTask);
-    admin = mkdtempSync(join(tmpdir(), 'heddle-test-ansible-'));
+    admin = newFolder();
     const files = {
       'site.yml': '- hosts: group_app\n  gather_facts: false\n  roles: [web]\n',
       'roles/web/tasks/main.yml':
@@ -44,7 +37,6 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
   afterAll(async () => {
     await player.pool.closeAll();
     await node.close();
-    rmSync(admin, { recursive: true, force: true });
   });
 
   /** Each is another task. */

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { fillFields } from '../../../../src/activities/automator/fill-fields.js';
@@ -11,12 +10,13 @@ import { attacksOn, expression, origins, type Origin } from '../../../harness/at
 import { startNode, type TestNode } from '../../../harness/ssh-server.js';
 import { Player, webTask } from './support/player.js';
 import { ansibleIsMissing } from './support/program.js';
+import { newFolder } from '../../../harness/folder.js';
 
 const missing = ansibleIsMissing();
 if (missing !== undefined) console.info(`left out what values of nodes can do to a play: ${missing}`);
 
 describe.skipIf(missing !== undefined)('a value that no author wrote', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-taint-'));
+  const folder = newFolder();
   const witness = join(folder, 'witness');
   const attacks = attacksOn(witness);
   const values = Object.fromEntries(attacks.map((attack, index) => [`attack${index}`, attack]));
@@ -33,7 +33,6 @@ describe.skipIf(missing !== undefined)('a value that no author wrote', () => {
     await player.pool.closeAll();
     await node.close();
     await registry.close();
-    rmSync(folder, { recursive: true });
   });
   afterEach(() => rmSync(witness, { force: true }));
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { inRecordHome } from '../../../../src/model/machine/record-file.js';
 import { captureSystemProgram } from '../../../../src/plugins/automators/linux/sanitize.js';
 import { renewHostKeys } from '../../../../src/plugins/automators/linux/host-keys.js';
@@ -12,16 +12,11 @@ describe.skipIf(unable !== undefined)('host keys of SSH in a captured image', ()
   let stack: Stack;
   let ground: Ground;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind: 'sandbox',
-    });
+    stack = await startStack({ kind: 'sandbox' });
     await stack.startWorker();
     ground = openGround(stack);
     await ground.add('source');
   });
-  afterAll(() => stack.stop());
 
   const keys = (): Promise<string> => ground.onMachine('source', 'cat /etc/ssh/ssh_host_*_key.pub');
   const boot = (): Promise<string> => ground.onMachine('source', 'sh /etc/heddle/host-keys.sh 2>&1');

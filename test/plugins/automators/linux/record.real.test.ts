@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openGround, type Ground } from '../../../harness/machine/ground.js';
 import { bootMachine, runAs, unable, type RealMachine } from '../../../harness/reservation/real-machine.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
@@ -11,12 +11,7 @@ describe.skipIf(unable !== undefined)('the record of the image on a machine whos
   const real: Record<string, RealMachine> = {};
   beforeAll(async () => {
     const accounts: Record<string, object> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind: 'sandbox',
-      accounts,
-    });
+    stack = await startStack({ kind: 'sandbox', accounts });
     const logins = await Promise.all(['trusted', 'plain'].map((name) => bootWithLogin(name)));
     accounts['rack'] = { type: 'static', fields: { machines: logins } };
     await stack.startWorker();
@@ -25,7 +20,6 @@ describe.skipIf(unable !== undefined)('the record of the image on a machine whos
       logins.map(({ name }) => ground.add(name, { provider: 'rack', fields: { machine: name } })),
     );
   });
-  afterAll(() => stack.stop());
 
   async function bootWithLogin(name: string): Promise<RealMachine> {
     const machine = await bootMachine(stack, name);

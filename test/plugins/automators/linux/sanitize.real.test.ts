@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { openGround, type Ground } from '../../../harness/machine/ground.js';
 import { unable } from '../../../harness/reservation/real-machine.js';
@@ -7,15 +7,10 @@ describe.skipIf(unable !== undefined)('UNLOAD by the system linux', () => {
   let stack: Stack;
   let ground: Ground;
   beforeAll(async () => {
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      kind: 'sandbox',
-    });
+    stack = await startStack({ kind: 'sandbox' });
     await stack.startWorker();
     ground = openGround(stack);
   });
-  afterAll(() => stack.stop());
 
   const bootOf = (name: string): Promise<string> => ground.onMachine(name, 'cut -d" " -f22 /proc/1/stat');
   const processesOf = (name: string): Promise<string> =>

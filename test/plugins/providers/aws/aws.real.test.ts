@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { CreateInput } from '../../../../src/plugins/contract.js';
@@ -236,11 +236,7 @@ describe.skipIf(missing !== undefined)(
       let stack: Stack;
       beforeAll(async () => {
         const providers: Record<string, object> = {};
-        stack = await startStack({
-          temporalAddress: inject('temporalAddress'),
-          distPath: inject('distPath'),
-          config: { providers },
-        });
+        stack = await startStack({ config: { providers } });
         const key = join(stack.folder, 'login-key');
         writeFileSync(
           key,

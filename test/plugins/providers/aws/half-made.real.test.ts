@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { until } from '../../../harness/until.js';
 import { closed } from '../../../harness/workflows/spec.js';
@@ -19,8 +19,6 @@ describe.skipIf(missing !== undefined)(
       ec2 = await startEc2();
       const providers: Record<string, object> = {};
       stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
         config: { sweep: { every: '1h', minimumAge: '1ms', delete: true }, providers },
       });
       const key = join(stack.folder, 'login-key');

@@ -1,6 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ImageFileInput, PluginLog, Task } from '../../../../src/plugins/contract.js';
@@ -9,6 +8,7 @@ import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { AwsProvider } from '../../../../src/plugins/providers/aws/aws.js';
 import { startEc2, type Ec2Front } from './support/front.js';
 import { motoIsMissing } from './support/moto.js';
+import { newFolder } from '../../../harness/folder.js';
 
 const missing = motoIsMissing();
 const ignore = (): void => undefined;
@@ -22,12 +22,9 @@ describe.skipIf(missing !== undefined)(
     let folder: string;
     beforeAll(async () => {
       ec2 = await startEc2();
-      folder = mkdtempSync(join(tmpdir(), 'heddle-aws-images-'));
+      folder = newFolder();
     });
-    afterAll(async () => {
-      await ec2?.close();
-      rmSync(folder, { recursive: true });
-    });
+    afterAll(() => ec2?.close());
 
     afterEach(() => {
       Object.assign(ec2.uploads.faults, { throttle: 0, completesLate: false });

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readInstallation } from '../../../../src/client/installation.js';
 import { containerName } from '../../../../src/plugins/providers/docker/container.js';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
@@ -39,8 +39,6 @@ describe.skipIf(missing !== undefined)(
         hostKeys: 'provided',
       };
       stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
         config: { providers: { here: account }, sweep: { every: '1h', minimumAge: '1ms', delete: true } },
       });
       await stack.startWorker();

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PoolClient } from '../../../../src/client/pool/pool-client.js';
 import { publicLine } from '../../../harness/ssh-server.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
@@ -32,8 +32,6 @@ describe.skipIf(missing !== undefined)(
       };
       const account = { type: 'docker', fields, hardware: { small: 'any' }, hostKeys: 'provided' };
       stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
         config: {
           providers: { here: account, picky: account },
           periodicChecks: { every: '2s' },

@@ -1,24 +1,23 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startMachineService, type MachineService } from '../../../../src/testing/index.js';
 import { openProxy, type ApiProxy } from '../../../../src/testing/proxy.js';
 import { runHeddle, startHeddle } from '../../../harness/cli/run-heddle.js';
 import { until } from '../../../harness/until.js';
+import { newFolder } from '../../../harness/folder.js';
 
 let folder: string;
 let service: MachineService;
 let proxy: ApiProxy;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-steps-'));
+  folder = newFolder();
   service = await startMachineService();
   proxy = await openProxy(service.endpoint);
 });
 afterAll(async () => {
   await proxy.close();
   await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Things {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
 import { type Stack, startStack } from '../../../harness/stack.js';
 import { buildRack, noEmulators, type Rack } from '../../../harness/bmc/racks.js';
@@ -19,11 +19,7 @@ describe.skipIf(noEmulators !== undefined)(
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-      });
+      stack = await startStack({ accounts });
       rack = await buildRack(stack.service, stack.folder, ['rack-1', 'rack-2']);
       const { machines, controllers, ...fields } = rack.fields as JsonObject & {
         readonly machines: readonly Row[];

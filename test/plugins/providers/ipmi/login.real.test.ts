@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildRack, noEmulators, type Rack } from '../../../harness/bmc/racks.js';
 import { startUdpProxy, type UdpProxy } from '../../../harness/bmc/udp-proxy.js';
 import { type Ground, host, openGround } from '../../../harness/machine/ground.js';
@@ -26,11 +26,7 @@ describe.skipIf(noEmulators !== undefined)(
 
     beforeAll(async () => {
       const accounts: Record<string, object | 'service'> = {};
-      stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
-        accounts,
-      });
+      stack = await startStack({ accounts });
       rack = await buildRack(stack.service, stack.folder, ['locked', 'late']);
       const password = join(stack.folder, 'password');
       await writeFile(password, 'secret', { mode: 0o600 });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonObject } from '../../../../src/model/json.js';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
@@ -58,8 +58,6 @@ describe.skipIf(missing !== undefined)(
       lab = await openLab();
       files = join(lab.libvirtd.folder, 'files');
       stack = await startStack({
-        temporalAddress: inject('temporalAddress'),
-        distPath: inject('distPath'),
         accounts: { lab: lab.account },
         config: {
           builder: {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { until } from '../../../harness/until.js';
 import { closed } from '../../../harness/workflows/spec.js';
@@ -9,8 +9,6 @@ let stack: Stack;
 beforeAll(async () => {
   cloud = await startCloud();
   stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
     config: {
       sweep: { every: '1h', minimumAge: '1ms', delete: true },
       providers: {

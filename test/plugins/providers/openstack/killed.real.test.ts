@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProxy, type ApiProxy } from '../../../../src/testing/proxy.js';
 import { startStack, type Stack } from '../../../harness/stack.js';
 import { until } from '../../../harness/until.js';
@@ -15,11 +15,7 @@ const proxies: ApiProxy[] = [];
 beforeAll(async () => {
   cloud = await startCloud();
   const providers: Record<string, object> = {};
-  stack = await startStack({
-    temporalAddress: inject('temporalAddress'),
-    distPath: inject('distPath'),
-    config: { providers },
-  });
+  stack = await startStack({ config: { providers } });
   for (const name of names) {
     const proxy = await openProxy(cloud.authUrl);
     proxies.push(proxy);

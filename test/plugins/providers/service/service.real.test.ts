@@ -1,16 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  appendFile,
-  chmod,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/plugins/contract.js';
@@ -22,6 +11,7 @@ import {
 } from '../../../harness/postgres-service.js';
 import { until } from '../../../harness/until.js';
 import { openProgramBench, type ProgramBench } from './support/program-bench.js';
+import { newFolder } from '../../../harness/folder.js';
 
 const verbs = ['reach', 'current', 'capture', 'load', 'check', 'taint'] as const;
 
@@ -41,7 +31,7 @@ describe.skipIf(noPostgres !== undefined)(
       await databases.stop();
     });
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'heddle-images-'));
+      folder = newFolder();
       await mkdir(join(folder, 'images'));
       admin = {
         folder,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import type { WaitResult } from '../../../../src/client/wait.js';
@@ -18,8 +18,6 @@ describe('a machine that exists', () => {
       limits: { confirmWithin: '8s' },
     });
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
       accounts: { refusing: { ...rack({ port }), limits: {} }, absent: rack({ port: await freePort() }) },
     });
     await stack.startWorker();

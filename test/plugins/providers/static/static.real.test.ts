@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { ClusterSpec } from '../../../../src/model/cluster/spec.js';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
@@ -55,11 +55,7 @@ describe('a cluster on existing machines', () => {
   beforeAll(async () => {
     // The worker reads its configuration when it starts: by then the machines are known.
     const providers: Record<string, object> = {};
-    stack = await startStack({
-      temporalAddress: inject('temporalAddress'),
-      distPath: inject('distPath'),
-      config: { providers },
-    });
+    stack = await startStack({ config: { providers } });
     providers['rack'] = {
       type: 'static',
       fields: {
@@ -71,7 +67,6 @@ describe('a cluster on existing machines', () => {
     };
     await stack.startWorker();
   });
-  afterAll(() => stack.stop());
 
   const apply = async (name: string): Promise<{ readonly machine: unknown; readonly guests: unknown }> => {
     const { operation } = await stack.client.apply(spec(name));

@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { Claims, PluginContext, Task } from '../../../../src/plugins/contract.js';
 import { PluginError } from '../../../../src/plugins/errors.js';
@@ -9,6 +8,7 @@ import { fieldsOf } from '../../../harness/plugins/fields.js';
 import { machineFaults } from '../../../../src/plugins/providers/static/machines.js';
 import { StaticProvider } from '../../../../src/plugins/providers/static/static.js';
 import { parseResult } from '../../../../src/schema/result.js';
+import { newFolder } from '../../../harness/folder.js';
 
 const hostKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIEZwYWCaL3CKsAZs6Y7Ex4Mr9oXhwdmKBZHjPJUm0yB';
 const machines: readonly JsonObject[] = [
@@ -20,10 +20,7 @@ const machines: readonly JsonObject[] = [
 let folder: string;
 let claims: Claims;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'heddle-static-'));
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
+  folder = newFolder();
 });
 beforeEach(() => {
   claims = createClaims();
