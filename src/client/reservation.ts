@@ -76,12 +76,12 @@ export class ReservationClient extends EntityClient {
     return this.#change('extend', reservationMessages.updates.extend, { id, to: at, by: this.by });
   }
 
-  /** Cancels a reservation that has not begun. */
+  /** Cancels a reservation that is not ready yet. */
   cancel(id: string): Promise<ReservationView> {
     return this.#change('cancel', reservationMessages.updates.cancel, { id, by: this.by });
   }
 
-  /** Ends a reservation early. */
+  /** Ends a reservation that has begun, also while its machines are being prepared. */
   return(id: string): Promise<ReservationView> {
     return this.#change('return', reservationMessages.updates.return, { id, by: this.by });
   }

@@ -8,6 +8,15 @@ export function cleanAfterFile(clean: Clean): void {
   leftovers.push(clean);
 }
 
+/** All are done, also if some fail. */
 export async function cleanUp(): Promise<void> {
-  for (const clean of leftovers.splice(0).toReversed()) await clean();
+  const errors: unknown[] = [];
+  for (const clean of leftovers.splice(0).toReversed()) {
+    try {
+      await clean();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} leftovers of the tests remain`);
 }

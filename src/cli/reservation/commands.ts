@@ -86,11 +86,11 @@ export const reservationCommands: CommandDefinition = command(
         json: ['reservation'],
         load: async () => (await import('./change.js')).extend,
       }),
-      command('cancel <reservation>', 'cancel a reservation that has not begun', {
+      command('cancel <reservation>', 'cancel a reservation that is not ready yet', {
         json: ['reservation'],
         load: async () => (await import('./change.js')).cancel,
       }),
-      command('return <reservation>', 'end a reservation early', {
+      command('return <reservation>', 'end a reservation that has begun', {
         json: ['reservation'],
         load: async () => (await import('./change.js')).returnEarly,
       }),

@@ -85,16 +85,17 @@ export function refuseExtension(state: ReservationsState, { id, to }: ExtendRequ
   return `machine ${machine} is reserved for ${next.user} from ${isoOf(next.from)} on (${next.id}), so reservation ${id} can be extended at most until ${isoOf(Math.max(blocking.from, reservation.to))}`;
 }
 
-/** Cancelling is for what has not begun, returning for what has. */
+/** A reservation can be cancelled until it is ready, and returned from its start on: between these, both end it. */
 export function refuseEnd(
   state: ReservationsState,
   id: string,
   how: 'cancelled' | 'returned',
+  now: number,
 ): string | undefined {
   const reservation = state.reservations[id];
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
-  if (how === 'returned' && reservation.readyAt === undefined)
+  if (how === 'returned' && reservation.readyAt === undefined && reservation.from > now)
     return `reservation ${id} is ${stateOf(reservation)}, so there is nothing to return; to end it, run 'heddle reservation cancel ${id}'`;
   if (how === 'cancelled' && reservation.readyAt !== undefined)
     return `reservation ${id} is ${stateOf(reservation)}; to end it, run 'heddle reservation return ${id}'`;

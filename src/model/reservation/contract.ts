@@ -42,8 +42,8 @@ export const reservationsContract = {
       reservation,
     ),
     extend: row('Extend a reservation.', [asked({ id: id(), to: moment() })], reservation),
-    cancel: row('Cancel a reservation that has not begun.', [asked({ id: id() })], reservation),
-    return: row('End a reservation early.', [asked({ id: id() })], reservation),
+    cancel: row('Cancel a reservation that is not ready yet.', [asked({ id: id() })], reservation),
+    return: row('End a reservation that has begun.', [asked({ id: id() })], reservation),
     logIn: row(
       'Open its machines to the user: from then on they may have been used.',
       [

@@ -39,11 +39,11 @@ export function messagesOf(memory: ReservationsMemory): readonly Message[] {
       ],
       cancel: [
         ({ id, by }) => end(memory, id, 'cancelled', `cancelled by ${by}`),
-        ({ id }) => refuseEnd(memory.state, id, 'cancelled'),
+        ({ id }) => refuseEnd(memory.state, id, 'cancelled', Date.now()),
       ],
       return: [
         ({ id, by }) => end(memory, id, 'returned', `returned by ${by}`),
-        ({ id }) => refuseEnd(memory.state, id, 'returned'),
+        ({ id }) => refuseEnd(memory.state, id, 'returned', Date.now()),
       ],
       logIn: [
         ({ id, publicKey }) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { afterStep } from '../../../src/model/reservation/after-step.js';
 import { packReservations } from '../../../src/model/reservation/carry.js';
-import { refuseRequest } from '../../../src/model/reservation/check.js';
+import { refuseEnd, refuseRequest } from '../../../src/model/reservation/check.js';
 import { endReservation, lacking, nextDue, applyTime } from '../../../src/model/reservation/decide.js';
 import type { OperateMachineReply } from '../../../src/model/reservation/messages.js';
 import {
@@ -288,5 +288,19 @@ describe('reservations that are refused without a machine check', () => {
     const packed = packReservations(many(500));
     expect(JSON.stringify(packed).length).toBeLessThan(1_200_000);
     expect(Object.keys(packed.reservations)).toHaveLength(500);
+  });
+});
+
+describe('the end of a reservation', () => {
+  const ends = (part: Partial<Reservation>, now: number): readonly boolean[] => {
+    const state = stateWith(reservation(part));
+    return (['cancelled', 'returned'] as const).map((how) => refuseEnd(state, 'r1', how, now) === undefined);
+  };
+
+  it('is by cancel until it is ready, and by return from its start on', () => {
+    expect(ends({}, 999)).toEqual([true, false]);
+    expect(ends({}, 1_000)).toEqual([true, true]);
+    expect(ends({ readyAt: 1_100 }, 1_100)).toEqual([false, true]);
+    expect(ends({ over: { at: 1_100, how: 'returned', why: 'enough' } }, 1_200)).toEqual([false, false]);
   });
 });
