@@ -110,7 +110,7 @@ describe('values', () => {
     ).toEqual([]);
   });
 
-  it('are of kinds that exist, and each kind is either completed or free text', () => {
+  it('have kinds that exist, and each kind is either completed or free text', () => {
     const used = new Set(values.map(({ kind }) => kind));
     const declared = [...Object.keys(completions), ...freeText];
     expect(declared.filter((kind) => !used.has(kind))).toEqual([]);

@@ -102,7 +102,7 @@ describe('nodes that an operation went on without', () => {
     expect(await statesOf(name)).toBe(ready);
   });
 
-  it('are brought up by an apply that is limited to them or to their service', async () => {
+  it('an apply that is limited to them or to their service brings them up', async () => {
     const name = 'limited';
     await brokenCluster(name);
     await fixScripts(name);

@@ -139,7 +139,7 @@ describe('the steps of a machine at a provider of a plugin program', () => {
     };
   });
 
-  it('are recorded in the task of their own call, call after call', async () => {
+  it('each is recorded in the task of its own call, call after call', async () => {
     const worker = await stack.startWorker();
     for (const name of clusters) {
       const { operation } = await stack.client.apply(

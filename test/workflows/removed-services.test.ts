@@ -42,8 +42,8 @@ async function removed(name: string): Promise<readonly string[]> {
   return (await linesOf(`${name}-removed`)).toSorted();
 }
 
-describe('services that are taken off nodes', () => {
-  it('are removed after a removal that failed was cancelled', async () => {
+describe('services that nodes no longer want', () => {
+  it('a removal that failed and was cancelled is done by the next apply', async () => {
     const name = 'cancelled';
     expect((await apply(specOf(name, ['base', 'bare']))).state).toBe('done');
     await breakScripts(name);
@@ -57,7 +57,7 @@ describe('services that are taken off nodes', () => {
     expect(await apply(specOf(name, []))).toMatchObject({ state: 'done', tasks: { total: 0 } });
   });
 
-  it('are removed after a removal waited for one that failed', async () => {
+  it('a removal that waited for one that failed is done by the retry', async () => {
     const name = 'waited';
     expect((await apply(specOf(name, ['base', 'top']))).state).toBe('done');
     await breakScripts(name);
@@ -70,7 +70,7 @@ describe('services that are taken off nodes', () => {
     expect(await removed(name)).toEqual(each('base', 'top'));
   });
 
-  it('are removed after an operation went on without nodes where that failed', async () => {
+  it('a removal that an operation went on without is done by the next apply', async () => {
     const name = 'left';
     const more = { onFailure: 'continue' };
     expect((await apply(specOf(name, ['base'], more))).state).toBe('done');
@@ -81,7 +81,7 @@ describe('services that are taken off nodes', () => {
     expect(await removed(name)).toEqual(each('base'));
   });
 
-  it('are stopped once where they declare no removal, and forgotten where they declare nothing', async () => {
+  it('a service without REMOVE is stopped once, and one without STOP is forgotten', async () => {
     const name = 'stops';
     expect((await apply(specOf(name, ['stopped', 'bare']))).state).toBe('done');
     await breakScripts(name);
