@@ -63,7 +63,7 @@ if [ ! -f "$data/PG_VERSION" ]; then
   if [ ! -s "$conf/positions" ] && [ -n "$holders" ]; then
     # Replicas may be restarting for a new setting.
     wait_for 15 some_replica_answers ||
-      fail "no replica runs that could give the data, which may be on" $holders": start the server of one and retry"
+      fail "no replica runs that could give the data, which may be on" $holders": start the server of one and retry. If there never were data, apply the file with no replicas, and then with them"
   fi
   if [ -s "$conf/positions" ]; then copy_from "$(sort "$conf/positions" | tail -n 1 | cut -d ' ' -f 2)"; else make_empty; fi
 fi

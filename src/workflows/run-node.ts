@@ -280,10 +280,10 @@ function finish(owner: Owner, step: Step, result: JsonObject, occasion: Omit<Occ
   owner.stepDone(step);
 }
 
-/** A service that declares no REMOVE is gone when its STOP is done. */
+/** Without START and REMOVE, nothing else shows that STOP was done, and it would be done again. */
 function isTakenOffBy(owner: Owner, { services }: NodeState, { action, service = '' }: Step): boolean {
-  const declared = owner.service?.(service);
-  return action === 'STOP' && !services.includes(service) && declared?.actions.remove === undefined;
+  const { start, remove } = owner.service?.(service)?.actions ?? {};
+  return action === 'STOP' && !services.includes(service) && start === undefined && remove === undefined;
 }
 
 /** The same step later in the operation is another run: it must not attach to this one. */
@@ -315,8 +315,8 @@ function failStep(owner: Owner, step: Step, failure: FailureRecord, peers: numbe
     owner.lacksRoom({ ...owner.state().payload, failure: failure as unknown as Json }) !== undefined;
   owner.change(({ current: _current, ...before }) => {
     const node = failure.lost === undefined ? before : recordObservation(before, failure.lost, failure.at);
-    // A command that failed leaves the node as it was.
-    if (step.action === 'EXEC') return node;
+    // A command that failed leaves the node as it was, and is not run again by a further plan of its operation.
+    if (step.action === 'EXEC') return { ...node, facts: { ...node.facts, EXEC: owner.operation } };
     return { ...node, failure: isFull ? leanFailure(failure) : failure };
   });
   return 'failed';

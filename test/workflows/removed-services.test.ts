@@ -10,6 +10,29 @@ const { settled, apply, linesOf } = clusters;
 
 const shell = (script: string): object => ({ type: 'shell', fields: { script } });
 
+/** A service that declares no REMOVE, on all nodes; STOP of other ones fails while the file is there. */
+function keeping(name: string, services: readonly string[]): ClusterSpec {
+  const file = join(clusters.folder, name);
+  const note = (what: string): object => shell(`echo "$HEDDLE_NODE ${what}" >>${file}-done`);
+  const fails = shell(`case $HEDDLE_NODE in app-2|app-4) [ ! -e ${file}-breaks ] || exit 7;; esac`);
+  const all: Readonly<Record<string, object>> = {
+    kept: {
+      actions: {
+        install: shell('true'),
+        initialize: note('INITIALIZE'),
+        start: note('START'),
+        stop: note('STOP'),
+      },
+    },
+    other: { requires: ['kept'], actions: { install: shell('true'), remove: fails } },
+  };
+  return closed({
+    name,
+    nodes: { app: nodes(4, services) },
+    services: Object.fromEntries(services.map((service) => [service, all[service]])),
+  });
+}
+
 /** What is done to the services that are taken off is recorded; while the file is there, that fails on app-2 and app-4. */
 function specOf(name: string, services: readonly string[], more: object = {}): ClusterSpec {
   const file = join(clusters.folder, name);
@@ -79,6 +102,20 @@ describe('services that nodes no longer want', () => {
     await fixScripts(name);
     expect((await apply(specOf(name, [], more))).state).toBe('done');
     expect(await removed(name)).toEqual(each('base'));
+  });
+
+  it('a service without REMOVE keeps its data when the operation that stopped it is rolled back', async () => {
+    const name = 'back';
+    expect((await apply(keeping(name, ['kept', 'other']))).state).toBe('done');
+    await breakScripts(name);
+    expect((await apply(keeping(name, []))).state).toBe('held');
+    await fixScripts(name);
+    const { operation } = await clusters.stack.client.operate(name, { kind: 'rollback' });
+    expect((await settled(name, operation)).state).toBe('done');
+    const done = await linesOf(`${name}-done`);
+    expect(done.filter((line) => line.endsWith('INITIALIZE')).toSorted()).toEqual(each('INITIALIZE'));
+    expect((await apply(keeping(name, []))).state).toBe('done');
+    expect(await apply(keeping(name, []))).toMatchObject({ state: 'done', tasks: { total: 0 } });
   });
 
   it('a service without REMOVE is stopped once, and one without STOP is forgotten', async () => {

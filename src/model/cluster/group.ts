@@ -177,6 +177,8 @@ export type Instruction =
       readonly retry?: string;
       /** Nodes that the operation went on without stay failed. */
       readonly keepsExcluded?: true;
+      /** The operation before it changed the services and is done: those that were taken off are forgotten. */
+      readonly settled?: true;
     }
   | {
       readonly do: 'work';

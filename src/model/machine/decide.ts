@@ -154,7 +154,7 @@ function refuseOthers(
       ? intent.reservation !== asks
       : rowOf(intent.kind).by !== undefined && asks === undefined
   )
-    return `machine ${name} is held for reservations only; run 'heddle reservation create' to reserve it`;
+    return `machine ${name} can be held and let go only by reservations; run 'heddle reservation create' to reserve it`;
   if (asks !== undefined && intent.kind !== 'hold' && holder?.reservation !== asks)
     return `machine ${name} is no longer held by reservation ${asks}`;
   // Who took it out of use meanwhile has the last word.

@@ -29,10 +29,8 @@ function peerOf(node: NodeState): Peer {
 
 /** A previous run of the cluster may have initialized any service on an adopted machine. */
 function initializedServices({ facts, keyUid, services }: NodeState): readonly string[] {
-  if (keyUid !== undefined) return services;
-  return Object.entries(facts.services)
-    .filter(([, { initialized, INITIALIZE }]) => initialized === true || INITIALIZE !== undefined)
-    .map(([name]) => name);
+  const { initialized = [] } = facts;
+  return keyUid === undefined ? initialized : [...new Set([...initialized, ...services])];
 }
 
 /** Notes that nodes with these services joined, left or changed address. */

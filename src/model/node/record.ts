@@ -94,10 +94,15 @@ export function recordBegun(node: NodeState, step: Step): NodeState {
   }
   if (step.service === undefined) return node;
   const ends = step.action === 'START' || step.action === 'STOP' || step.action === 'REMOVE';
-  return withService(ends ? recordHealth(node, step.service, undefined) : node, step.service, {
+  const known = step.action === 'INITIALIZE' ? withData(node, step.service) : node;
+  return withService(ends ? recordHealth(known, step.service, undefined) : known, step.service, {
     begun: step.action,
-    ...(step.action === 'INITIALIZE' ? { initialized: true as const } : {}),
   });
+}
+
+function withData(node: NodeState, service: string): NodeState {
+  const { initialized = [] } = node.facts;
+  return initialized.includes(service) ? node : withFacts(node, { initialized: [...initialized, service] });
 }
 
 /** A CREATE that was begun has made nothing: what was known before it holds again. */
@@ -250,7 +255,8 @@ function recordServiceAction(
   { action, step, digest }: Done,
   { operation, peers, takesOff }: Occasion,
 ): NodeState {
-  if (action === 'REMOVE' || takesOff === true) return withoutService(node, service);
+  if (action === 'REMOVE') return withoutService(withoutData(node, service), service);
+  if (takesOff === true) return withoutService(node, service);
   const { reloadDue: _due, ...before } = node.facts.services[service] ?? {};
   const replace = (facts: ServiceFacts): NodeState =>
     withFacts(node, { services: { ...node.facts.services, [service]: facts } });
@@ -273,7 +279,13 @@ function withoutNodes({ without: _before, ...facts }: ServiceFacts, nodes: reado
   return nodes.length === 0 ? facts : { ...facts, without: nodes };
 }
 
-/** The service is gone from the node. */
+function withoutData(node: NodeState, service: string): NodeState {
+  const { initialized, ...facts } = node.facts;
+  const left = initialized?.filter((name) => name !== service) ?? [];
+  return { ...node, facts: left.length === 0 ? facts : { ...facts, initialized: left } };
+}
+
+/** The service is gone from the node; its data may remain. */
 export function withoutService(node: NodeState, service: string): NodeState {
   const { [service]: _gone, ...services } = node.facts.services;
   return withFacts(node, { services });

@@ -19,6 +19,11 @@ export interface NodeFacts {
   readonly BOOTSTRAP?: string;
   /** The operation in which EXEC ran last on the node. */
   readonly EXEC?: string;
+  /**
+   * Services whose INITIALIZE was begun on the machine, which may hold their data until REMOVE; also services that the node no
+   * longer has.
+   */
+  readonly initialized?: readonly string[];
   /** The user requested the replacement of the machine in the running operation. */
   readonly toReplace?: true;
   /** What an operation may remove here, because its first plan named it; another machine has no such record. */
@@ -41,8 +46,6 @@ export interface ServiceFacts {
   readonly INSTALL?: string;
   readonly CONFIGURE?: string;
   readonly INITIALIZE?: string;
-  /** INITIALIZE was begun on this machine, which may hold data since. */
-  readonly initialized?: true;
   /** Present while the service runs. */
   readonly START?: string;
   /** Version of the peers that CONFIGURE read. */

@@ -53,7 +53,17 @@ type InstructionTo<Do extends Instruction['do']> = Extract<Instruction, { readon
 
 async function beginOperation(
   memory: GroupMemory,
-  { operation, fresh, toReplace, probe, retried, retriedAt, retry, keepsExcluded }: InstructionTo<'begin'>,
+  {
+    operation,
+    fresh,
+    toReplace,
+    probe,
+    retried,
+    retriedAt,
+    retry,
+    keepsExcluded,
+    settled,
+  }: InstructionTo<'begin'>,
 ): Promise<void> {
   await endUnknownWork(memory);
   const { operation: last, begun, requests } = memory.state;
@@ -66,6 +76,7 @@ async function beginOperation(
   );
   const stillToReplace = isSame ? left : [];
   if (fresh) change(memory, { forgotten: forgottenOf(memory.state) });
+  if (settled === true) forgetRemoved(memory, memory.state.services);
   change(memory, {
     operation,
     begun: begun + (isSame ? 0 : 1),
@@ -218,6 +229,5 @@ async function halt(
   delete memory.run;
   change(memory, { paused: false });
   if (discard !== undefined) await discardIncomplete(executor, discard, () => isToHalt(memory));
-  forgetRemoved(memory, memory.state.services);
   change(memory, { work: undefined, command: undefined });
 }

@@ -28,7 +28,7 @@ import {
   lostGroups,
 } from './groups.js';
 import { changeNodes, changeOperation, type Memory } from './memory.js';
-import { isHeldByFailures, settleOperation } from './settle.js';
+import { hasSettledServices, isHeldByFailures, settleOperation } from './settle.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
 import { importsFor, reportAgain } from './outputs.js';
@@ -140,7 +140,7 @@ function isFirst({ state }: Memory, plan: ServedPlan): boolean {
 
 /** An apply repairs drift, so it probes all machines first; groups probe theirs. */
 async function probeAllNodes(memory: Memory): Promise<void> {
-  const { operation, name, uid, fresh = false, resumed, retry } = memory.state;
+  const { operation, name, uid, fresh = false, resumed, retry, history } = memory.state;
   if (operation === undefined) return;
   const probe = operation.kind === 'apply' || operation.kind === 'rollback';
   const { toReplace = [], retriedAt } = resumed ?? {};
@@ -154,6 +154,7 @@ async function probeAllNodes(memory: Memory): Promise<void> {
     retried: retriedBy(operation.intent),
     ...(resumed === undefined ? {} : { retry, retriedAt }),
     ...(operation.missing === undefined ? {} : { keepsExcluded: true }),
+    ...(fresh && hasSettledServices(history[0]) ? { settled: true } : {}),
   });
   change(memory, { fresh: undefined, resumed: undefined });
   if (probe)

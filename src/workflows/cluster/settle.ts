@@ -79,10 +79,18 @@ function reasonOf(operation: Operation | undefined, count: number): string {
   return `${where} failed: ${what}${count > 1 ? ` (and ${count - 1} more ${count === 2 ? 'node' : 'nodes'} failed)` : ''}`;
 }
 
-/** Forgets removed nodes, and services that no node has. */
+/** What it took off is not needed by any operation that follows. Until then a rollback may need it. */
+export function hasSettledServices(operation: Pick<Operation, 'kind' | 'state'> | undefined): boolean {
+  return operation?.state === 'done' && changesServices(operation.kind);
+}
+
+function changesServices(kind: Operation['kind'] | undefined): boolean {
+  return kind === 'apply' || kind === 'rollback' || kind === 'delete';
+}
+
+/** Forgets removed nodes, and services that no node has; groups do so when the next operation begins. */
 function tidy(memory: Memory): void {
-  const { kind } = memory.state.operation ?? {};
-  if (kind !== 'apply' && kind !== 'rollback' && kind !== 'delete') return;
+  if (!changesServices(memory.state.operation?.kind)) return;
   for (const node of Object.values(memory.state.nodes)) {
     // A machine that could not be deleted keeps its node, so that the next apply tries again.
     if (node.leaving === true && node.facts.machine === undefined) dropNode(memory, node.nodeId);

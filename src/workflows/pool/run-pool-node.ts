@@ -4,7 +4,7 @@ import { poolWorkflowId } from '../../model/names.js';
 import { placementFor } from '../../model/pool/library.js';
 import { lacksRoom } from '../../model/pool/room.js';
 import { changePoolNode } from '../../model/pool/state.js';
-import { runNode, type ChainEnd } from '../run-node.js';
+import { runNode, type ChainEnd, type NodeHooks } from '../run-node.js';
 import type { CarriedNode } from '../task-request.js';
 import type { PoolMemory } from './memory.js';
 import { permitsFor } from './permits.js';
@@ -50,10 +50,12 @@ export async function runPoolNode(
   memory: PoolMemory,
   work: NodeWork & { readonly isOver: () => boolean },
   chain: readonly Step[],
+  hooks: Partial<Pick<NodeHooks, 'stepFailed'>> = {},
 ): Promise<ChainEnd> {
   const isStopped = (): boolean => memory.draining || memory.pool.exported !== undefined || work.isOver();
   const { providerPool = '' } = memory.pool.nodes[work.nodeId] ?? {};
   return runNode(poolNode(memory, work), chain, {
+    ...hooks,
     stepDone: ({ action }) => {
       if (action === 'CREATE') note(memory, work.nodeId, 'acceptedAt');
     },

@@ -131,11 +131,15 @@ async function clean(memory: PoolMemory, nodeId: string, isOver: () => boolean):
   const timeoutMs = timeout === undefined ? undefined : milliseconds(timeout);
   const command = { text: script, sudo, timeoutMs };
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: { ...before.machine, runs: {} } }));
-  const end = await runPoolNode(memory, { nodeId, operation: `use-${node.handedOut}`, command, isOver }, [
-    { action: 'EXEC' },
-  ]);
+  const work = { nodeId, operation: `use-${node.handedOut}`, command, isOver };
+  let why = noReason;
+  const end = await runPoolNode(memory, work, [{ action: 'EXEC' }], {
+    stepFailed: (_step, { message }) => {
+      why = message;
+    },
+  });
   if (end === 'done') nodeCleaned(pool, nodeId, Date.now());
-  if (end === 'failed') cleanUpFailed(pool, nodeId, failureOf(pool, nodeId).message, Date.now());
+  if (end === 'failed') cleanUpFailed(pool, nodeId, why, Date.now());
 }
 
 async function remove(memory: PoolMemory, nodeId: string, isOver: () => boolean): Promise<void> {
@@ -153,11 +157,13 @@ async function remove(memory: PoolMemory, nodeId: string, isOver: () => boolean)
   if (end === 'failed') endDelete(pool, nodeId, failureOf(pool, nodeId));
 }
 
+const noReason = 'no reason was given';
+
 function failureOf(
   { nodes }: PoolState,
   nodeId: string,
 ): { readonly kind: string; readonly message: string } {
-  return nodes[nodeId]?.machine.failure ?? { kind: 'Internal', message: 'no reason was given' };
+  return nodes[nodeId]?.machine.failure ?? { kind: 'Internal', message: noReason };
 }
 
 function withoutFailure({ failure: _failure, ...machine }: PoolNode['machine']): PoolNode['machine'] {

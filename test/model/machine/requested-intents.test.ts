@@ -33,9 +33,9 @@ describe('messages to a machine', () => {
     expect(faultIn({ ...hold, until: 'never' })).toContain('RFC 3339');
     expect(refusalOf(machine, hold, 'r1')).toBeUndefined();
     for (const asks of [undefined, 'r2'])
-      expect(refusalOf(machine, hold, asks)).toMatch(/for reservations only.*heddle reservation create/);
+      expect(refusalOf(machine, hold, asks)).toMatch(/only by reservations.*heddle reservation create/);
     const held = { ...machine, holder: { reservation: 'r1', user: 'ada', until } };
-    expect(refusalOf(held, { kind: 'let go' })).toMatch(/for reservations only/);
+    expect(refusalOf(held, { kind: 'let go' })).toMatch(/only by reservations/);
     expect(refusalOf(held, { kind: 'let go' }, 'r2')).toMatch(/no longer held by reservation r2/);
     expect(refusalOf(held, { kind: 'let go' }, 'r1')).toBeUndefined();
   });

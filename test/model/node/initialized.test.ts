@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import { noPeers, peersPage } from '../../../src/model/node/peers.js';
-import { recordAdopted, recordBegun, recordDone, recordMachine } from '../../../src/model/node/record.js';
+import {
+  recordAdopted,
+  recordBegun,
+  recordDone,
+  recordMachine,
+  withoutService,
+} from '../../../src/model/node/record.js';
 import type { NodeState } from '../../../src/model/node/state.js';
 import type { Step } from '../../../src/model/plan/plan.js';
 
@@ -35,6 +41,7 @@ it.each([
   ['the service once INITIALIZE is begun', begun, ['db']],
   ['the service after INITIALIZE failed and CONFIGURE ran again', done(begun, 'CONFIGURE'), ['db']],
   ['the service while it is stopped', done(done(done(begun, 'INITIALIZE'), 'START'), 'STOP'), ['db']],
+  ['a service that was taken off without REMOVE', withoutService(done(begun, 'INITIALIZE'), 'db'), ['db']],
   ['no service after REMOVE', done(done(begun, 'INITIALIZE'), 'REMOVE'), []],
   [
     'all services on a machine of a previous run of the cluster',

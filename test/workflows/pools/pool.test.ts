@@ -210,6 +210,9 @@ describe('a pool', () => {
     const last = await pool.obtain(['a']);
     await pool.return(last.id);
     expect((await pool.obtain(['a'])).nodes?.[0]?.id).toBe('a-2');
+    expect(await pool.failures()).toMatchObject([
+      { stage: 'clean-up', why: expect.stringContaining('exit code 1') },
+    ]);
     await checkEnd(pool);
     // The provider heard of it, once each; what it threw changed nothing.
     const heard = await until('all was heard', () =>

@@ -91,11 +91,11 @@ function mergeEqual<Facts>(
 }
 
 function rowFacts(
-  { facts: { EXEC: executed, mayRemove, ...facts }, excluded, failure }: NodeState,
+  { facts: { EXEC: executed, mayRemove, initialized: _initialized, ...facts }, excluded, failure }: NodeState,
   operation: string,
 ): RowFacts {
   const services = Object.entries(facts.services).map(
-    ([name, { doneIn, begun, initialized: _initialized, ...kept }]): [string, RowServiceFacts] => {
+    ([name, { doneIn, begun, ...kept }]): [string, RowServiceFacts] => {
       const redone = repeatable.filter((action) => doneIn?.[action] === operation);
       const tells = begun === 'STOP' || (begun === 'START' && kept.START === undefined);
       return [name, { ...kept, ...(tells ? { begun } : {}), ...(redone.length === 0 ? {} : { redone }) }];
