@@ -30,9 +30,9 @@ if (token === undefined || token === '') {
   process.exit(1);
 }
 const keyRing =
-  config.keys === undefined
-    ? openKeyRing({ folder: config.keyFolder, create: false })
-    : parseKeyRing(config.keys, 'HEDDLE_KEYS');
+  config.exportedKeys === undefined
+    ? openKeyRing({ folder: config.keys.folder, create: false })
+    : parseKeyRing(config.exportedKeys, 'HEDDLE_KEYS');
 const { host, port, origin: origins, 'host-name': hosts } = values;
 const namespaces = values.namespace ?? [config.temporal.namespace];
 const server = await startCodecServer({

@@ -37,7 +37,7 @@ async function run() {
     'unused code',
     'types',
     'types of tools',
-    'types of benches',
+    'types of benches and of deploy',
     'scan for secrets',
   ];
   const failures = names.filter((_, index) => checks[index] !== 0);
