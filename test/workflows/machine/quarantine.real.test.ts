@@ -24,7 +24,7 @@ describe('a machine that fails again and again', () => {
       hostname: 'machine-bad',
       count: 0,
     });
-    const load = { kind: 'load', image: host, force: true, withinMs: 3_000 } as const;
+    const load = { kind: 'load', image: host, force: true, withinMs: 10_000 } as const;
     const first = await ground.operate('bad', load);
     expect(first).toMatchObject({ operation: { state: 'failed' } });
     expect(first.machine.quarantine).toBeUndefined();
