@@ -1,5 +1,6 @@
 // A cluster of nodes on one real OpenSSH server, each with shell steps in order, beside plain SSH tools.
-// Usage: npm run bench -- steps [--nodes 24] [--runs 3] [--parts] [--peers FOLDER] [--profile FOLDER]
+// Usage: npm run bench -- steps [--nodes 24] [--runs 3] [--gates] [--inline 50] [--parts] [--peers FOLDER] [--profile FOLDER]
+// --gates lets each service wait for the one before it on all nodes; --inline N carries only N nodes in the cluster's workflow.
 // --parts measures the parts by themselves: SSH without Temporal, and Temporal without Heddle.
 // sh bench/peers/setup.sh FOLDER installs the tools that --peers runs beside Heddle.
 import { execFileSync, spawn } from 'node:child_process';
@@ -18,6 +19,8 @@ const { values } = parseArgs({
   options: {
     nodes: { type: 'string', default: '24' },
     runs: { type: 'string', default: '3' },
+    gates: { type: 'boolean', default: false },
+    inline: { type: 'string', default: '50' },
     parts: { type: 'boolean', default: false },
     peers: { type: 'string' },
     profile: { type: 'string' },
@@ -28,6 +31,7 @@ const addresses = Array.from({ length: nodes }, (_, index) => addressOf(index));
 const sshd = await startSshd();
 const stack = await openStack({
   config: {
+    scale: { inlineNodes: Number(values.inline) },
     providers: {
       rack: {
         type: 'static',
@@ -49,14 +53,23 @@ try {
   );
   const script = { type: 'shell', fields: { script: 'true' } };
   const service = { peers: 'none', actions: { install: script, configure: script, start: script } };
+  const services = values.gates
+    ? { a: service, b: { ...service, requires: ['a'] }, c: { ...service, requires: ['b'] } }
+    : { a: service, b: service };
   for (let run = 1; run <= Number(values.runs); run += 1) {
     const name = `steps-${run}`;
     const spec = specOf({
       name,
       nodes: {
-        app: { count: nodes, provider: 'rack', hardware: 'small', image: 'any', services: ['a', 'b'] },
+        app: {
+          count: nodes,
+          provider: 'rack',
+          hardware: 'small',
+          image: 'any',
+          services: Object.keys(services),
+        },
       },
-      services: { a: service, b: service },
+      services,
     });
     const before = { machine: machineCounters(), worker: cpuSeconds(worker.pid), server: stack.serverCpu() };
     const began = performance.now();
