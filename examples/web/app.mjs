@@ -43,6 +43,9 @@ async function countVisit() {
 const server = createServer(async (request, response) => {
   if (request.url === '/health') return response.end('well\n');
   const visits = await countVisit().catch(() => undefined);
+  console.log(
+    `${new Date().toISOString()} ${request.method} ${request.url} visit ${visits ?? 'not counted'}`,
+  );
   if (visits === undefined) return response.writeHead(503).end('no store answers\n');
   response.end(`${greeting} from ${node}\nvisit ${visits}\n`);
 });

@@ -66,7 +66,7 @@ export function checkAbilities({ type, abilities: written }: Descriptor): readon
           errorAt(
             ['abilities', index],
             `${name} is not an optional method of ${type}s`,
-            suggest(name, abilities[type]) ?? 'docs/plugin-contract.md lists them.',
+            suggest(name, abilities[type]) ?? 'docs/reference/plugins/contract.md lists them.',
           ),
         ],
   );

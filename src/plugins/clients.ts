@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { anySignal } from '../model/signals.js';
 import type { Descriptor } from '../schema/descriptor.js';
 import type { PluginContext } from './contract.js';
-import { isPluginError, PluginError } from './errors.js';
+import { isPluginError, PluginError, wrapError } from './errors.js';
 
 /** The properties of a plugin that its clients depend on. */
 export interface ClientPlan {
@@ -93,7 +93,7 @@ export class Clients {
     } catch (cause) {
       const words = `plugin ${this.#plan.plugin} could not start its client for ${name}: ${textOf(cause)}`;
       if (!isPluginError(cause)) throw new PluginError('Retryable', words, { cause });
-      throw new PluginError(cause.kind, words, { cause, retryAfterMs: cause.retryAfterMs });
+      throw wrapError(cause, words);
     }
   }
 

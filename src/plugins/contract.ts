@@ -226,40 +226,51 @@ export interface AccountOffers {
   readonly flavors?: readonly string[];
   readonly images?: readonly string[];
   readonly refused?: { readonly flavor?: string | undefined; readonly image?: string | undefined };
+  /**
+   * For existing machines: how many nodes can still be created, of all flavors and images and
+   * of the requested ones. A plan that needs more is rejected. `machines`: the names of the
+   * machines that the requested nodes can get. A plan checks the secrets of their logins.
+   */
+  readonly free?: { readonly all: number; readonly ofKind: number; readonly machines?: readonly string[] };
 }
 
 /** Optional methods of a provider: its abilities. */
 export interface ProviderAbilities extends MachineAbilities {
   /**
-   * Lists the existing machines that carry all of the given tags. One call returns the whole account: for leak detection, to
-   * detect machines that are gone, stopped or moved, and to find machines of a previous run of a cluster. The result may
-   * lag by the descriptor's `consistencyWindowMs`. Also called outside of tasks: `this.task` then names no node.
+   * Lists the existing machines that carry all of the given tags. One call returns the whole
+   * account: for leak detection, to detect machines that are gone, stopped or moved, and to
+   * find machines of a previous run of a cluster. The result may lag by the descriptor's
+   * `consistencyWindowMs`. Also called outside of tasks: `this.task` then names no node.
    */
   list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]>;
   /**
-   * Finds all machines made with this key; more than one indicates an earlier fault. Called if a list is in doubt, and to
-   * adopt the machine of an earlier CREATE. An empty result counts as absence after two calls that are
-   * `consistencyWindowMs` apart.
+   * Finds all machines made with this key; more than one indicates an earlier fault. Called if
+   * a list is in doubt, and to adopt the machine of an earlier CREATE. An empty result counts
+   * as absence after two calls that are `consistencyWindowMs` apart.
    */
   find(key: string): Promise<readonly Machine[]>;
   /** The account's quota, which limits pools. Called outside of tasks: `this.task` names no node. */
   quota(wanted: WantedSizes): Promise<AccountQuota>;
   /**
-   * The flavors and images that the account offers, so that a plan rejects what CREATE would reject. Called outside of
-   * tasks: `this.task` names no node. It must not reject anything that it cannot check.
+   * The flavors and images that the account offers, so that a plan rejects what CREATE would reject.
+   * Called outside of tasks: `this.task` names no node. It must not reject anything that it cannot check.
    */
   offers(wanted: WantedKind): Promise<AccountOffers>;
   /**
-   * The last KiB of the machine's console output since it booted, as text; undefined if the provider has none. Called if
-   * CONFIRM fails. It only reads, and its errors are logged.
+   * The last KiB of the machine's console output since it booted, as text; undefined if the
+   * provider has none. Called if CONFIRM fails. It only reads, and its errors are logged.
    */
   consoleOutput(input: MachineInput): Promise<string | undefined>;
   /**
-   * DELETE of this machine has succeeded and its absence was verified: for clean-up in other systems. This and `nodeReused`
-   * may be called twice, or never if a worker dies, so nothing may depend on them. Errors are only logged.
+   * DELETE of this machine has succeeded and its absence was verified: for clean-up in other
+   * systems. This and `nodeReused` may be called twice, or never if a worker dies, so nothing
+   * may depend on them. Errors are only logged.
    */
   nodeDeleted(input: MachineInput): Promise<void>;
-  /** A used machine of a pool is ready for the next request. Called outside of tasks: `this.task` names no node. */
+  /**
+   * A used machine of a pool is ready for the next request. Called outside of tasks:
+   * `this.task` names no node.
+   */
   nodeReused(input: MachineInput): Promise<void>;
 }
 

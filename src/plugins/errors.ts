@@ -37,6 +37,10 @@ export interface PluginErrorOptions {
   readonly stderr?: string;
   /** Exit code of the script, for ScriptFailed. */
   readonly exitCode?: number;
+  /**
+   * What a person must do before a retry can succeed: `correct the address of machine b1`. Shown as `next:`.
+   */
+  readonly remedy?: string;
 }
 
 /** Fails a task. The message states what was attempted, what came back, and what the user can do. */
@@ -47,6 +51,7 @@ export class PluginError extends Error {
   readonly stdout: string | undefined;
   readonly stderr: string | undefined;
   readonly exitCode: number | undefined;
+  readonly remedy: string | undefined;
 
   constructor(kind: FailureKind, message: string, options: PluginErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -57,7 +62,22 @@ export class PluginError extends Error {
     this.stdout = options.stdout;
     this.stderr = options.stderr;
     this.exitCode = options.exitCode;
+    this.remedy = options.remedy?.trim() === '' ? undefined : options.remedy;
   }
+}
+
+/** The failure with another message, or of another kind, and the original one as its cause. */
+export function wrapError(error: PluginError, message: string, kind = error.kind): PluginError {
+  const { retryAfterMs, result, stdout, stderr, exitCode, remedy } = error;
+  return new PluginError(kind, message, {
+    cause: error,
+    retryAfterMs,
+    result,
+    stdout,
+    stderr,
+    exitCode,
+    remedy,
+  });
 }
 
 /** Checks the name instead of the class, because a plugin's package may have its own copy of this module. */

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
 import {
   checkDescriptor,
@@ -20,6 +21,7 @@ import { readTextFile } from '../schema/read-text.js';
 import { readYaml } from '../schema/yaml-source.js';
 import { problemsFromZod } from '../schema/zod-problems.js';
 import { checkAbilities } from './abilities.js';
+import { isDescriptor, typeFolders } from './plugin-names.js';
 import {
   checkTreeTrust,
   checkTrust,
@@ -86,13 +88,6 @@ export function findPlugins(roots: readonly string[], builtIn?: string): FoundPl
   return { found, problems };
 }
 
-const typeFolders = { provider: 'providers', automator: 'automators' } as const;
-const notDescriptors: ReadonlySet<string> = new Set([
-  'package.json',
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-  'tsconfig.json',
-]);
 const limits = { bytes: 256 * 1024, depth: 32 };
 
 function readPluginFolder(
@@ -110,9 +105,7 @@ function readPluginFolder(
   found: FoundPlugin[],
   problems: Problem[],
 ): void {
-  const files = readdirSync(folder)
-    .filter((name) => name.endsWith('.json') && !name.endsWith('.fields.json') && !notDescriptors.has(name))
-    .toSorted();
+  const files = readdirSync(folder).filter(isDescriptor).toSorted();
   if (files.length === 0)
     problems.push(
       errorAt([], `${folder} contains no descriptor`, `Add ${basename(folder)}.json, or remove the folder.`),
@@ -151,11 +144,19 @@ function check<Value>(
   }
 }
 
+/** Runs classes of the older system. */
+const loomAdapter = fileURLToPath(new URL('../../sdk/ruby/heddle_loom.rb', import.meta.url));
+
 /** The entry file or program, with absolute paths. @throws FileFault */
 export function findFiles(folder: string, descriptor: Descriptor): Pick<FoundPlugin, 'entry' | 'command'> {
-  if (descriptor.command === undefined) return { entry: findEntry(folder, descriptor) };
-  const command = findCommand(folder, descriptor.command);
-  return { entry: command[0] ?? '', command };
+  if (descriptor.command !== undefined) {
+    const command = findCommand(folder, descriptor.command);
+    return { entry: command[0] ?? '', command };
+  }
+  const entry = findEntry(folder, descriptor);
+  // A class in Ruby is one of the older system.
+  if (!entry.endsWith('.rb')) return { entry };
+  return { entry, command: ['ruby', loomAdapter, entry, descriptor.class ?? ''] };
 }
 
 interface DescriptorReading {

@@ -94,8 +94,8 @@ export interface ImageFileInput extends LibraryInput {
 /** Optional methods of a provider for existing machines, and for images. */
 export interface MachineAbilities {
   /**
-   * Each of the three power methods returns on success, on certain failure, or when the call's deadline nears, and
-   * may be called again. It sends no command to a machine that is already in the wanted state.
+   * Each of the three power methods returns on success, on certain failure, or when the call's deadline
+   * nears, and may be called again. It sends no command to a machine that is already in the wanted state.
    */
   powerStatus(machine: MachineInput): Promise<PowerReading>;
   powerOn(machine: MachineInput): Promise<Outcome>;
@@ -112,8 +112,8 @@ export interface MachineAbilities {
    */
   hardware(machine: MachineInput): Promise<Hardware>;
   /**
-   * The serial console of the machine. The CLI calls it on a host of the site, outside of tasks: the machine has its
-   * `providerid` but no key.
+   * The serial console of the machine. The CLI calls it on a host of the site, outside of
+   * tasks: the machine has its `providerid` but no key.
    */
   console(machine: MachineInput): Promise<ConsoleCommand>;
   /** Selects what the machine boots once; later boots are unchanged. Its power state does not change. */
@@ -122,13 +122,13 @@ export interface MachineAbilities {
   imageExists(input: ImageInput): Promise<Knowledge>;
   imageSize(input: ImageInput): Promise<SizeReading>;
   /**
-   * For providers of existing machines: lists the names of all machines of the account, allocated or not, to test
-   * the account.
+   * For providers of existing machines: lists the names of all machines of the account,
+   * allocated or not, to test the account.
    */
   machineNames(): Promise<readonly string[]>;
   /**
-   * Checks that an image can be loaded, before the machine is changed. `not done`: the image is incomplete, or
-   * something else that a load needs is missing.
+   * Checks that an image can be loaded, before the machine is changed. `not done`: the image is
+   * incomplete, or something else that a load needs is missing.
    */
   verifyImage(input: ImageInput): Promise<Outcome>;
   /** Copies an image into the library that `load` reads, unless it is already there. */
@@ -146,22 +146,23 @@ export interface MachineAbilities {
    */
   endRun(machine: MachineInput): Promise<Outcome>;
   /**
-   * Releases what the machine holds and removes all data of its user; its power state does not change. Called for a
-   * machine that is on or off, and repeated after an interruption. Without this ability the engine calls `sanitize`.
+   * Releases what the machine holds and removes all data of its user; its power state does not
+   * change. Called for a machine that is on or off, and repeated after an interruption. Without
+   * this ability the engine calls `sanitize`.
    */
   unload(machine: MachineInput): Promise<Outcome>;
   /**
-   * The disks that the engine erases through the machine's shell: in UNLOAD, and in the first LOAD after a user
-   * logged in. Called only if the account's field `erase` is a non-empty list.
+   * The disks that the engine erases through the machine's shell: in UNLOAD, and in the first
+   * LOAD after a user logged in. Called only if the account's field `erase` is a non-empty list.
    */
   disksToErase(machine: MachineInput): Promise<readonly DiskToErase[]>;
   /** The image that the provider has recorded for the machine, as a hint only. */
   assignedImage(machine: MachineInput): Promise<string | undefined>;
   /**
-   * The plugin reaches this provider's resources itself, without SSH: services, devices and other resources without
-   * a login. Such a resource has no address and no operating system. CONFIRM, the periodic checks and LOAD call
-   * `reach` to check readiness and `currentImage` to read its image. Checks once. `yes`: the resource accepts
-   * commands.
+   * The plugin reaches this provider's resources itself, without SSH: services, devices and
+   * other resources without a login. Such a resource has no address and no operating system.
+   * CONFIRM, the periodic checks and LOAD call `reach` to check readiness and `currentImage` to
+   * read its image. Checks once. `yes`: the resource accepts commands.
    */
   reach(machine: MachineInput): Promise<Knowledge>;
   /** The image that the resource itself reports now: the proof of a load. */
@@ -176,8 +177,8 @@ export interface MachineAbilities {
    */
   uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }>;
   /**
-   * Lists images that were uploaded or captured with all of these tags, including incomplete ones, to detect leaked
-   * images.
+   * Lists images that were uploaded or captured with all of these tags, including incomplete
+   * ones, to detect leaked images.
    */
   listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]>;
   /** Downloads an image into a file on a builder. */
@@ -199,8 +200,8 @@ export interface SystemInput {
 }
 
 /**
- * Optional methods of an automator: the operating system's steps of loading and capturing, through the node's shell.
- * Each method may be called twice. A resource other than a machine may have some of these or none.
+ * Optional methods of an automator: the operating system's steps of loading and capturing, through the node's
+ * shell. Each method may be called twice. A resource other than a machine may have some of these or none.
  */
 export interface SystemPart {
   /** Prepares the system for capture: writes the image record and removes machine-specific files. */
@@ -229,8 +230,8 @@ export interface AccessInput {
 }
 
 /**
- * Optional methods of an automator: `SystemPart`, and temporary accounts for users of its machines. The engine's own login
- * is never given to a user. Each method may be called twice and interrupted at any point.
+ * Optional methods of an automator: `SystemPart`, and temporary accounts for users of its machines. The
+ * engine's own login is never given to a user. Each method may be called twice and interrupted at any point.
  */
 export interface AutomatorAbilities extends SystemPart {
   /**

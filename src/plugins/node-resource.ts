@@ -47,7 +47,10 @@ else
 fi
 `;
 
-/** Unpacks the archive, which the worker has checked, beside its place and renames it, so it appears atomically. */
+/**
+ * Unpacks the archive, which the worker has checked, beside its place and renames it, so it
+ * appears atomically.
+ */
 const unpack = `
 umask 077
 cd "$HOME/.heddle/resources" || exit

@@ -114,8 +114,8 @@ export function findEntry(folder: string, descriptor: Descriptor): string {
   return resolveInside(folder, found);
 }
 
-/** In order of preference if several declare the class: compiled modules before their source. */
-const endings = ['.js', '.mjs', '.cjs', '.ts'] as const;
+/** In order of preference if several declare the class: compiled modules before their source, Ruby last. */
+const endings = ['.js', '.mjs', '.cjs', '.ts', '.rb'] as const;
 
 /** Finds the class in any module of the folder, which plugins in the seed's format need. */
 function findDeclaring(folder: string, { name, class: className = '' }: Descriptor): string {
@@ -137,12 +137,9 @@ function findDeclaring(folder: string, { name, class: className = '' }: Descript
     throw new FileFault(
       `class ${className} is in ${declaring.join(' and ')}; keep one of them, or rename it to ${name}${extname(declaring[0] ?? '')}`,
     );
-  const ruby = readdirSync(folder).find((file) => file.endsWith('.rb'));
-  const advice =
-    ruby === undefined
-      ? `searched ${modules.join(', ') || 'no such file'}`
-      : `${ruby} requires "command" instead of "class", see docs/plugin-programs.md`;
-  throw new FileFault(`no ${endings.join(', ')} file in ${folder} has a class ${className}; ${advice}`);
+  throw new FileFault(
+    `no ${endings.join(', ')} file in ${folder} has a class ${className}; searched ${modules.join(', ') || 'no such file'}`,
+  );
 }
 
 /** A longer module is a bundle, which has the plugin's name. */

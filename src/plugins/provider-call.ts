@@ -65,7 +65,9 @@ export interface CallLimits {
   readonly deadlineMs?: number;
   /** The account's limit of calls; what waits for it ends with the call. */
   readonly calls?: (signal: AbortSignal) => Calls;
-  /** Whether a program that hangs until the deadline is a fault of the plugin. Default: the provider is slow. */
+  /**
+   * Whether a program that hangs until the deadline is a fault of the plugin. Default: the provider is slow.
+   */
   readonly hangIsFault?: boolean;
 }
 

@@ -1,5 +1,4 @@
 import { rm } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
@@ -7,6 +6,7 @@ import { clientPlan, Clients } from './clients.js';
 import type { PluginContext, PluginLog } from './contract.js';
 import { copyPlugin } from './copy-plugin.js';
 import { PluginError } from './errors.js';
+import { builtInRoot } from './plugin-names.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
 import { abilitiesOf, loadClass } from './load-class.js';
 import { loadAutomatorProgram, loadProviderProgram, type ProgramOptions } from './program/load-program.js';
@@ -130,9 +130,6 @@ export async function loadRegistry({
   }
   return createRegistry(providers, automators, close);
 }
-
-/** The folder of this module: `src/plugins` from source, `dist/plugins` when built. */
-const builtInRoot = fileURLToPath(new URL('.', import.meta.url));
 
 function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
   return found.flatMap(({ descriptor: { type, name }, place }, index) => {

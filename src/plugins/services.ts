@@ -72,6 +72,14 @@ export interface RunOutcome {
   readonly results?: JsonObject;
 }
 
+/** Where an administrator wrote the settings of a host. */
+export interface SettingsOrigin {
+  /** Of its address and host key, such as `machine b1 of provider rack in heddle.yaml`. */
+  readonly host: string;
+  /** Of its user and credentials; these may be the account's. */
+  readonly login: string;
+}
+
 /** Address and login of a node; secrets are resolved. */
 export interface NodeAddress {
   readonly host: string;
@@ -84,6 +92,8 @@ export interface NodeAddress {
   readonly agent?: string;
   /** The account has `hostKeys: pin`: a password may be sent to a host whose key is still unknown. */
   readonly pinsWithPassword?: boolean;
+  /** Where its settings are: errors then name a remedy. */
+  readonly origin?: SettingsOrigin;
   /** The accepted host keys, each `<type> <base64>`. */
   readonly hostKey?: string | readonly string[];
   /** The jump host, whose key is known. */

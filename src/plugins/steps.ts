@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../model/json.js';
-import { isPluginError, PluginError } from './errors.js';
+import { isPluginError, PluginError, wrapError } from './errors.js';
 import type { CreateRecord } from './services.js';
 
 /**
@@ -105,8 +105,6 @@ async function withName<Value>(step: string, work: () => Promise<Value>): Promis
     return await work();
   } catch (error) {
     if (!isPluginError(error)) throw error;
-    const { kind, message, retryAfterMs, stdout, stderr, exitCode, result } = error;
-    const known = { retryAfterMs, stdout, stderr, exitCode, result };
-    throw new PluginError(kind, `${step}: ${message}`, { cause: error, ...known });
+    throw wrapError(error, `${step}: ${error.message}`);
   }
 }

@@ -9,14 +9,16 @@ import type {
   SystemPart,
   TaskResult,
 } from '../plugins/contract.js';
-import { loadRegistry, type AutomatorWithAbilities, type RegisteredAutomator } from '../plugins/registry.js';
-import { checkFields } from '../schema/fields.js';
-import { formatProblem, hasErrors } from '../schema/problem.js';
+import type { AutomatorWithAbilities, RegisteredAutomator } from '../plugins/registry.js';
+import { createRedactor } from '../secrets/redact.js';
 import { createPool } from '../ssh/pool.js';
 import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
 import { makeTask, takeResult, Transcript } from './attempt.js';
 import { openNode, type CuttableNode, type SuiteNode } from './cuttable-node.js';
+import { readFields } from './read-fields.js';
+import type { SuiteOptions } from './runner.js';
+import { loadPlugins, noSurroundings, type Surroundings } from './surroundings.js';
 import { until } from './until.js';
 
 /** What the suite needs to know to call an automator. */
@@ -54,16 +56,26 @@ export class AutomatorBench {
   readonly neighbour: RegisteredAutomator;
   readonly options: AutomatorBenchOptions;
   readonly node: CuttableNode;
+  readonly surroundings: Surroundings;
+  /** The administrator's, checked and filled in, with resolved secrets. */
+  readonly fields: JsonObject;
   readonly transcript = new Transcript();
   readonly #clusterUid = randomUUID();
   readonly #notes = new Map<string, Json>();
+  readonly #secrets = new Set<string>();
   #count = 0;
 
-  constructor(parts: Pick<AutomatorBench, 'plugin' | 'neighbour' | 'options' | 'node'>) {
+  constructor(
+    parts: Pick<AutomatorBench, 'plugin' | 'neighbour' | 'options' | 'node' | 'surroundings' | 'fields'>,
+    secrets: readonly string[],
+  ) {
     this.plugin = parts.plugin;
     this.neighbour = parts.neighbour;
     this.options = parts.options;
     this.node = parts.node;
+    this.surroundings = parts.surroundings;
+    this.fields = parts.fields;
+    this.#hide(secrets);
   }
 
   /** Polls until the check returns something. @throws Error after the suite's patience. */
@@ -92,12 +104,23 @@ export class AutomatorBench {
     );
   }
 
+  /** Removes the secrets of the suite's settings. */
+  redact(text: string): string {
+    return createRedactor([...this.#secrets]).redact(text);
+  }
+
   /** One attempt of an action with these fields. */
-  act(
+  async act(
     action: ServiceAction,
-    fields: JsonObject,
+    written: JsonObject,
     options: ActionOptions = { operation: this.next() },
   ): Promise<JsonObject> {
+    const { fields, secrets } = await readFields(
+      this.plugin.descriptor,
+      { user: written },
+      this.surroundings,
+    );
+    this.#hide(secrets);
     const [script, data] = [textOf(fields['script']), textOf(fields['data'])];
     return this.#attempt(this.plugin, action, fields, options, (automator, user) =>
       automator[methods[action]]({ user }, script, data),
@@ -148,6 +171,11 @@ export class AutomatorBench {
     return answer;
   }
 
+  #hide(secrets: readonly string[]): void {
+    for (const secret of secrets) this.#secrets.add(secret);
+    this.transcript.hide(secrets);
+  }
+
   /** Attempts of one task know of each other, as in the engine. */
   #noteOf(taskId: string): AttemptNote {
     return {
@@ -157,14 +185,6 @@ export class AutomatorBench {
         return Promise.resolve();
       },
     };
-  }
-
-  /** Checked and filled in as a worker does. */
-  #admin({ descriptor }: RegisteredAutomator): JsonObject {
-    if (descriptor.name !== this.options.name) return {};
-    const { problems, values } = checkFields(descriptor, 'admin', this.options.admin ?? {}, ['admin']);
-    if (hasErrors(problems)) throw new Error(`admin fields: ${problems.map(formatProblem).join('; ')}`);
-    return values;
   }
 
   async #attempt(
@@ -210,7 +230,7 @@ export class AutomatorBench {
         log,
         signal,
         shell,
-        fields: this.#admin(plugin),
+        fields: plugin === this.plugin ? this.fields : {},
         address: addressOf(target),
         detach: over.signal,
         note: this.#noteOf(task.taskId),
@@ -248,18 +268,30 @@ const methods = {
 /** Loads the plugin as a worker does, and gets a node. */
 export async function openAutomatorBench(
   options: AutomatorBenchOptions,
-): Promise<{ readonly bench: AutomatorBench; readonly close: () => Promise<void> }> {
-  const registry = await loadRegistry({ folders: options.folders ?? [], log: { info: () => undefined } });
+  surroundings: Surroundings = noSurroundings,
+): ReturnType<SuiteOptions<never, AutomatorBench>['open']> {
+  const registry = await loadPlugins(options.folders, surroundings);
   try {
     const plugin = registry.automator(options.name);
+    const { fields, secrets } = await readFields(
+      plugin.descriptor,
+      { admin: options.admin ?? {} },
+      surroundings,
+    );
+    const neighbour = registry.automator('shell');
     const node = await openNode(options.open);
-    const close = async (): Promise<void> => {
-      await node.close();
-      await registry.close();
-    };
+    const { password, privateKey } = node.target;
+    const bench = new AutomatorBench({ plugin, neighbour, options, node, surroundings, fields }, [
+      ...secrets,
+      ...[password, privateKey].filter((secret) => secret !== undefined),
+    ]);
     return {
-      bench: new AutomatorBench({ plugin, neighbour: registry.automator('shell'), options, node }),
-      close,
+      bench,
+      redact: (text) => bench.redact(text),
+      close: async () => {
+        await node.close();
+        await registry.close();
+      },
     };
   } catch (error) {
     await registry.close();

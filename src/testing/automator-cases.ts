@@ -226,7 +226,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
     id: 'drain',
     title: 'closes everything it opened when its worker ends, and leaves no process behind',
     run: (bench) =>
-      drain(bench.options.folders ?? [], async (registry) => {
+      drain(bench.options.folders, bench.surroundings, async (registry) => {
         await bench.bootstrap(registry.automator(bench.plugin.descriptor.name));
       }),
   },

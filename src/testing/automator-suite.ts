@@ -2,7 +2,8 @@ import { openAutomatorBench, type AutomatorBench, type AutomatorBenchOptions } f
 import { accessCases, type AccessCaseId } from './automator-access-cases.js';
 import { systemCases, type SystemCaseId } from './automator-system-cases.js';
 import { automatorCases, type AutomatorCaseId } from './automator-cases.js';
-import { defineCases, type Runner } from './runner.js';
+import { createSuite, defineSuite, type Runner, type Suite } from './runner.js';
+import { noSurroundings, type Surroundings } from './surroundings.js';
 
 export type { AutomatorCaseId } from './automator-cases.js';
 export type { SuiteNode } from './cuttable-node.js';
@@ -12,9 +13,17 @@ export interface AutomatorSuiteOptions extends AutomatorBenchOptions {
   readonly without?: Readonly<Partial<Record<AutomatorCaseId | AccessCaseId | SystemCaseId, string>>>;
 }
 
-/** What every automator must do, as tests on a node with real SSH: see docs/plugin-contract.md. */
+/** What every automator must do, as tests on a node with real SSH: see docs/reference/plugins/contract.md. */
 export function automatorSuite(runner: Runner, options: AutomatorSuiteOptions): void {
-  defineCases<AutomatorCaseId | AccessCaseId | SystemCaseId, AutomatorBench>(runner, {
+  defineSuite(runner, createAutomatorSuite(options));
+}
+
+/** The same for a program that runs the cases itself. */
+export function createAutomatorSuite(
+  options: AutomatorSuiteOptions,
+  surroundings: Surroundings = noSurroundings,
+): Suite {
+  return createSuite<AutomatorCaseId | AccessCaseId | SystemCaseId, AutomatorBench>({
     title: `automator ${options.name}`,
     cases: [
       ...automatorCases,
@@ -22,7 +31,7 @@ export function automatorSuite(runner: Runner, options: AutomatorSuiteOptions): 
       ...(options.system === true ? systemCases : []),
     ],
     without: options.without ?? {},
-    open: () => openAutomatorBench(options),
+    open: () => openAutomatorBench(options, surroundings),
     timeoutMs: (options.patienceMs ?? 120_000) * 5,
   });
 }

@@ -28,8 +28,8 @@ export function endsOnRequest(error: unknown): asserts error is Error {
 }
 
 /**
- * Checks besides that a class ended the call by itself. Not for automators: theirs end once the engine has ended
- * the script on the node.
+ * Checks besides that a class ended the call by itself. Not for automators: theirs end once the
+ * engine has ended the script on the node.
  */
 export function endsItself(error: unknown, { command }: Pick<Descriptor, 'command'>): void {
   endsOnRequest(error);

@@ -62,7 +62,7 @@ export async function openNode(open: () => Promise<SuiteNode> = () => openMachin
 
 /** A machine of a machine service of its own. */
 export async function openMachine(kind?: 'directory' | 'sandbox'): Promise<SuiteNode> {
-  const service = await startMachineService(kind);
+  const service = await startMachineService({ kind });
   const request = {
     key: 'suite/node-1/1',
     token: 'token-of-the-suite',

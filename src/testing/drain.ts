@@ -1,16 +1,18 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import { loadRegistry, type Registry } from '../plugins/registry.js';
+import type { Registry } from '../plugins/registry.js';
+import { loadPlugins, type Surroundings } from './surroundings.js';
 
 /**
  * Loads the plugins, uses them, and closes them as a worker does. @throws AssertionError if a client was not
  * stopped, or a process was left behind.
  */
 export async function drain(
-  folders: readonly string[],
+  folders: readonly string[] | undefined,
+  surroundings: Surroundings,
   use: (registry: Registry) => Promise<void>,
 ): Promise<void> {
   const said: string[] = [];
-  const registry = await loadRegistry({ folders, log: { info: (words) => void said.push(words) } });
+  const registry = await loadPlugins(folders, surroundings, (words) => void said.push(words));
   try {
     await use(registry);
   } finally {

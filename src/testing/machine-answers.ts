@@ -83,15 +83,15 @@ export async function expectPower(
 
 /** Fields of an account whose API does not answer. */
 export function silentFields({ opened }: ProviderBench): CallOptions {
-  const { account, options, fields } = opened;
-  const instead =
-    account.silent ??
-    (options.endpoint === undefined ? undefined : { [options.endpoint]: 'http://127.0.0.1:1' });
+  const { options, fields } = opened;
+  const silent =
+    opened.silent ??
+    (options.endpoint === undefined ? undefined : { ...fields, [options.endpoint]: 'http://127.0.0.1:1' });
   ok(
-    instead !== undefined,
+    silent !== undefined,
     'what options.open gives needs silent: fields of an account whose API does not answer. If there is no API, leave the case out with a reason',
   );
-  return { fields: { ...fields, ...instead } };
+  return { fields: silent };
 }
 
 /** A node without a machine whose payload names the machine of another key. */

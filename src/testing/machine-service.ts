@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Machine } from '../plugins/contract.js';
 import { childEnvironment } from '../config/child-environment.js';
 
-/** A machine service for one test: real SSH on loopback and a REST API. See docs/providers/local.md. */
+/** A machine service for one test: real SSH on loopback and a REST API. See docs/reference/providers/local.md. */
 export interface MachineService {
   readonly endpoint: string;
   readonly apiKey: string;
@@ -25,9 +25,6 @@ export interface MachineService {
   close(): Promise<void>;
 }
 
-/** So that lists have several pages. */
-const pageSize = 2;
-
 const states: Readonly<Record<string, Machine['state']>> = {
   running: 'running',
   stopped: 'stopped',
@@ -38,12 +35,24 @@ const states: Readonly<Record<string, Machine['state']>> = {
 /** Found from the built product as well as from source. */
 const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.url));
 
-/** Starts one in a temporary folder. `sandbox` needs Linux and root. */
-export async function startMachineService(
-  kind: 'directory' | 'sandbox' = 'directory',
-  /** How long a machine takes to go, in ms: long enough for find to be asked while it goes. */
+export interface MachineServiceOptions {
+  /** `sandbox` needs Linux and root. Default: directory. */
+  readonly kind?: 'directory' | 'sandbox' | undefined;
+  /** How long a machine takes to go, in ms. Default: 300, long enough for find to be asked while it goes. */
+  readonly deleteDelayMs?: number | undefined;
+  /** Most machines in one page of a list. Default: 2, so that lists have several pages. */
+  readonly pageSize?: number | undefined;
+  /** How long lists and descriptions omit a new machine, in ms. Default: 0. */
+  readonly lagMs?: number | undefined;
+}
+
+/** Starts one in a temporary folder. */
+export async function startMachineService({
+  kind = 'directory',
   deleteDelayMs = 300,
-): Promise<MachineService> {
+  pageSize = 2,
+  lagMs = 0,
+}: MachineServiceOptions = {}): Promise<MachineService> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
   const settings = [
     '--boot-delay',
@@ -56,19 +65,22 @@ export async function startMachineService(
     'warn',
   ];
   const child = spawn(process.execPath, [program, '--data', folder, '--kind', kind, ...settings], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    // The channel ends it if this process is killed. Ctrl-C must not: cases delete their machines first.
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    detached: true,
     env: childEnvironment(),
   });
   const close = async (): Promise<void> => {
     await end(child);
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
-  const first = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
-  if (first.done === true) {
+  child.channel?.unref();
+  const first = await firstLine(child);
+  if (first === undefined) {
     await close();
     throw new Error(`the machine service did not start; is ${program} built?`);
   }
-  const { endpoint, apiKeyFile } = JSON.parse(first.value) as {
+  const { endpoint, apiKeyFile } = JSON.parse(first) as {
     readonly endpoint: string;
     readonly apiKeyFile: string;
   };
@@ -83,6 +95,7 @@ export async function startMachineService(
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text === '' ? undefined : JSON.parse(text);
   };
+  if (lagMs > 0) await call('POST', '/v1/faults', { fault: 'list-lag', ms: lagMs, count: 0 });
   return {
     endpoint,
     apiKey,
@@ -113,6 +126,12 @@ export async function startMachineService(
       return found;
     },
   };
+}
+
+async function firstLine({ stdout }: ChildProcess): Promise<string | undefined> {
+  if (stdout === null) return undefined;
+  const line = await createInterface({ input: stdout })[Symbol.asyncIterator]().next();
+  return line.done === true ? undefined : line.value;
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -25,7 +25,7 @@ export const listPagesCase: Case<'list-pages', ProviderBench> = {
       deepStrictEqual(
         listed.map((machine) => machine.key ?? machine.tags[tagNames.key] ?? '').toSorted(),
         subjects.map(({ key }) => key).toSorted(),
-        `list shows ${listed.length} of ${subjects.length} machines: it must read every page`,
+        `list shows ${listed.length} of ${subjects.length} machines: it must read every page, and the descriptor must say how late lists are`,
       );
     } finally {
       for (const subject of subjects) await bench.remove(subject);
@@ -34,9 +34,9 @@ export const listPagesCase: Case<'list-pages', ProviderBench> = {
 };
 
 /**
- * From CREATE to the end of DELETE, find and CONFIRM agree with each other, and with what the account itself shows
- * if the test can look there. A machine that runs at once shows nothing: every plugin is right about it that always
- * says so.
+ * From CREATE to the end of DELETE, find and CONFIRM agree with each other, and with what the
+ * account itself shows if the test can look there. A machine that runs at once shows nothing:
+ * every plugin is right about it that always says so.
  */
 export const statesCase: Case<'states', ProviderBench> = {
   id: 'states',

@@ -12,7 +12,7 @@ export async function readTarget(config: JsonObject): Promise<SshTarget> {
   const { value } = await resolveSecrets(
     config['ssh-auth'] ?? {},
     { environment: {} },
-    { writtenBy: 'administrator', place: 'ssh-auth' },
+    { writtenBy: 'administrator', place: 'ssh-auth', reader: 'this computer' },
   );
   const auth = isJsonObject(value) ? value : {};
   const { user, password, key, agent } = auth;

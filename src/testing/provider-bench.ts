@@ -15,6 +15,7 @@ import { loginReferences } from '../plugins/login-references.js';
 import { CountedCalls, createClaims, makeTask, takeResult, Transcript } from './attempt.js';
 import type { ProviderBenchOptions, SuiteAccount } from './provider-options.js';
 import type { ApiProxy } from './proxy.js';
+import type { Surroundings } from './surroundings.js';
 import { longestPauseMs, until, untilReady } from './until.js';
 
 /** An account that the suite opened, and the fields that its plugin gets. */
@@ -22,16 +23,19 @@ export interface OpenedAccount {
   readonly plugin: RegisteredProvider;
   readonly options: ProviderBenchOptions;
   readonly account: SuiteAccount;
+  readonly surroundings: Surroundings;
   /** Between the plugin and its API; absent without `options.endpoint`. */
   readonly proxy: ApiProxy | undefined;
   readonly written: WrittenFields;
   /** Checked, with defaults and resolved secrets. */
   readonly fields: JsonObject;
+  /** The same with `account.silent`. */
+  readonly silent: JsonObject | undefined;
   readonly secrets: readonly string[];
 }
 
 /** Fields of an account as its administrator and a user wrote them. */
-export interface WrittenFields {
+interface WrittenFields {
   readonly admin: JsonObject;
   readonly user: JsonObject;
 }
@@ -214,7 +218,9 @@ export class ProviderBench {
     return untilReady('the machine to be ready', () => this.confirm(subject), this.#patienceMs);
   }
 
-  /** Waits until everything that earlier calls did, or may still do, is visible. They ended now, or at a time. */
+  /**
+   * Waits until everything that earlier calls did, or may still do, is visible. They ended now, or at a time.
+   */
   async untilVisible(endedAt?: number): Promise<void> {
     const { idempotency, callDeadlineMs } = this.plugin.descriptor;
     const isUnseen = this.proxy === undefined && (idempotency === 'tag' || idempotency === 'name');
@@ -223,7 +229,9 @@ export class ProviderBench {
     await pause(Math.max(0, visibleAt - Date.now()));
   }
 
-  /** Waits until the API has no call under way, and returns the time. Without a proxy calls cannot be seen. */
+  /**
+   * Waits until the API has no call under way, and returns the time. Without a proxy calls cannot be seen.
+   */
   async #untilIdle(): Promise<number> {
     const { proxy } = this;
     if (proxy !== undefined)
@@ -325,8 +333,8 @@ export class ProviderBench {
   }
 
   /**
-   * Repeats a call that the cloud itself refuses, by 429 or 502 as clouds do now and then, as the engine does.
-   * Faults that the suite causes pass.
+   * Repeats a call that the cloud itself refuses, by 429 or 502 as clouds do now and then, as
+   * the engine does. Faults that the suite causes pass.
    */
   async #patiently<Answer>(
     { signal, fields }: CallOptions,
@@ -335,6 +343,7 @@ export class ProviderBench {
     const isProvoked = (): boolean =>
       signal !== undefined || fields !== undefined || this.proxy?.isArmed() === true;
     for (let attempt = 1; ; attempt += 1) {
+      this.opened.account.calm?.(isProvoked());
       try {
         return await call(attempt === 1);
       } catch (error) {

@@ -209,8 +209,8 @@ async function allFail(
 }
 
 /**
- * Interrupts CREATE of a new machine at each of its API calls, and then continues with every machine: what was
- * done for all of them becomes visible in the meantime.
+ * Interrupts CREATE of a new machine at each of its API calls, and then continues with every
+ * machine: what was done for all of them becomes visible in the meantime.
  */
 async function eachCreate(
   bench: ProviderBench,

@@ -323,7 +323,7 @@ export const lifecycleCases: readonly Case<LifecycleCaseId, ProviderBench>[] = [
     id: 'drain',
     title: 'closes everything it opened when its worker ends, and leaves no process behind',
     run: (bench) =>
-      drain(bench.opened.options.folders ?? [], async (registry) => {
+      drain(bench.opened.options.folders, bench.opened.surroundings, async (registry) => {
         const plugin = registry.provider(bench.plugin.descriptor.name);
         const own = new ProviderBench({ ...bench.opened, plugin });
         await own.with(async (subject) => {

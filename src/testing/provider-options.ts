@@ -22,15 +22,15 @@ export interface SuiteAccount {
   readonly flavor: string;
   readonly image: string;
   /**
-   * How many machines one answer of the API holds; the smaller, the faster is the test. Absent if its lists have no
-   * pages.
+   * How many machines one answer of the API holds; the smaller, the faster is the test. Absent
+   * if its lists have no pages.
    */
   readonly pageSize?: number;
   /** The state that the account itself shows of a machine; undefined once there is none. */
   readonly stateOf?: (providerid: string) => Promise<Machine['state'] | undefined>;
   /**
-   * Has the next machine that is created start and never run, so that its state is compared before it runs. Required
-   * with `stateOf` where machines run at once.
+   * Has the next machine that is created start and never run, so that its state is compared
+   * before it runs. Required with `stateOf` where machines run at once.
    */
   readonly stallNext?: () => Promise<void>;
   /** For a provider that takes images as files: a small one, and its format. */
@@ -42,6 +42,8 @@ export interface SuiteAccount {
     readonly put: (providerid: string) => Promise<void>;
     readonly has: (providerid: string) => Promise<boolean>;
   };
+  /** For an API that fails by itself: keeps it from failing while the suite causes faults. */
+  readonly calm?: (isCalm: boolean) => void;
   readonly close?: () => Promise<void>;
 }
 

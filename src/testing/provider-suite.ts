@@ -5,7 +5,8 @@ import { imageCases, type ImageCaseId } from './provider-image-cases.js';
 import { powerCases, machinesAreTried, type PowerCaseId } from './provider-power-cases.js';
 import { uploadCases, uploadsAreTried, type UploadCaseId } from './provider-upload-cases.js';
 import type { ProviderBenchOptions } from './provider-options.js';
-import { defineCases, type Runner } from './runner.js';
+import { createSuite, defineSuite, type Runner, type Suite } from './runner.js';
+import { noSurroundings, type Surroundings } from './surroundings.js';
 
 export type ProviderCaseId = LifecycleCaseId | FaultCaseId | UploadCaseId | PowerCaseId | ImageCaseId;
 
@@ -14,9 +15,17 @@ export interface ProviderSuiteOptions extends ProviderBenchOptions {
   readonly without?: Readonly<Partial<Record<ProviderCaseId, string>>>;
 }
 
-/** What every provider must do, as tests: see docs/plugin-contract.md. */
+/** What every provider must do, as tests: see docs/reference/plugins/contract.md. */
 export function providerSuite(runner: Runner, options: ProviderSuiteOptions): void {
-  defineCases(runner, {
+  defineSuite(runner, createProviderSuite(options));
+}
+
+/** The same for a program that runs the cases itself. */
+export function createProviderSuite(
+  options: ProviderSuiteOptions,
+  surroundings: Surroundings = noSurroundings,
+): Suite {
+  return createSuite({
     title: `provider ${options.name}`,
     cases: [
       ...lifecycleCases,
@@ -28,7 +37,7 @@ export function providerSuite(runner: Runner, options: ProviderSuiteOptions): vo
       ...imageCases(options.machines ?? []),
     ],
     without: options.without ?? {},
-    open: () => openProviderBench(options),
+    open: () => openProviderBench(options, surroundings),
     timeoutMs: (options.patienceMs ?? 120_000) * 5,
   });
 }

@@ -4,7 +4,7 @@ import { request as requestTls } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** What happens to a call on its way; undefined lets it pass. */
-type CallFault =
+export type CallFault =
   /** The API gets the call; the connection is cut instead of a response. */
   | { readonly kind: 'lose' }
   /** The API gets the call; no response comes until the proxy closes. */
@@ -17,7 +17,7 @@ type CallFault =
       readonly headers?: Readonly<Record<string, string>>;
     };
 
-interface PassingCall {
+export interface PassingCall {
   readonly method: string;
   readonly path: string;
   /** How many calls came since the faults were set, this one counted. */

@@ -23,22 +23,50 @@ export interface Case<Id extends string, Bench> {
   readonly run: (bench: Bench) => Promise<void>;
 }
 
-export interface DefineOptions<Id extends string, Bench> {
+export interface SuiteOptions<Id extends string, Bench> {
   readonly title: string;
   readonly cases: readonly Case<Id, Bench>[];
   /** Cases that are left out, and why, in words. */
   readonly without: Readonly<Partial<Record<Id, string>>>;
   /** Made before the first case, and shared by all. */
-  readonly open: () => Promise<{ readonly bench: Bench; readonly close: () => Promise<void> }>;
+  readonly open: () => Promise<{
+    readonly bench: Bench;
+    /** Removes the secrets of the account from a text. */
+    readonly redact: (text: string) => string;
+    readonly close: () => Promise<void>;
+  }>;
   readonly timeoutMs: number;
 }
 
-/** Makes a test of each case. One that is left out is shown as such, with its reason. */
-export function defineCases<Id extends string, Bench>(
-  { describe, test, afterAll }: Runner,
-  options: DefineOptions<Id, Bench>,
-): void {
-  const { title, cases, without, open, timeoutMs } = options;
+/** The cases for one plugin, which any runner can run. */
+export interface Suite {
+  readonly title: string;
+  readonly cases: readonly SuiteCase[];
+  readonly timeoutMs: number;
+  /** Opens what the cases share, unless it is open. @throws if the plugin cannot be loaded */
+  readonly open: () => Promise<void>;
+  /** Removes the secrets of the account, once it is open. */
+  readonly redact: (text: string) => string;
+  readonly close: () => Promise<void>;
+}
+
+export interface SuiteCase {
+  readonly id: string;
+  readonly title: string;
+  /** Why it is left out. */
+  readonly leftOut: string | undefined;
+  /** Returns why there is nothing to test, if so. @throws if the plugin does not pass */
+  readonly run: () => Promise<string | undefined>;
+}
+
+/** @throws Error for a case that does not exist, and for one that is left out without a reason in words. */
+export function createSuite<Id extends string, Bench>({
+  title,
+  cases,
+  without,
+  open,
+  timeoutMs,
+}: SuiteOptions<Id, Bench>): Suite {
   const known = cases.map(({ id }) => id);
   for (const [id, reason] of Object.entries(without)) {
     if (!known.some((one) => one === id))
@@ -48,32 +76,51 @@ export function defineCases<Id extends string, Bench>(
     if (typeof reason !== 'string' || reason.trim().split(/\s+/).length < 3)
       throw new Error(`without.${id}: say in words why it is left out`);
   }
-  let opened: ReturnType<typeof open> | undefined;
-  const limits = { timeout: timeoutMs };
-  describe(title, () => {
-    afterAll(async () => {
-      await (await opened?.catch(() => undefined))?.close();
-    });
-    for (const { id, title: what, lacks, inapplicable, run } of cases) {
-      const reason = without[id];
-      if (reason !== undefined) {
-        test.skip(`${id}: ${what} (left out: ${reason})`, limits, () => Promise.resolve());
-        continue;
-      }
-      test(`${id}: ${what}`, limits, async (context) => {
-        opened ??= open();
-        const { bench } = await opened;
+  let opening: ReturnType<typeof open> | undefined;
+  const opened = (): ReturnType<typeof open> => (opening ??= open());
+  let redact = (text: string): string => text;
+  return {
+    title,
+    timeoutMs,
+    cases: cases.map(({ id, title: what, lacks, inapplicable, run }) => ({
+      id,
+      title: what,
+      leftOut: without[id],
+      run: async () => {
+        const { bench } = await opened();
         const missing = lacks?.(bench);
         if (missing !== undefined)
           throw new Error(
             `${missing}. If it cannot be otherwise, leave the case out with a reason: without: { ${JSON.stringify(id)}: '…' }`,
           );
         const why = inapplicable?.(bench);
-        if (why !== undefined) {
-          context.skip(why);
-          return;
-        }
-        await run(bench);
+        if (why === undefined) await run(bench);
+        return why;
+      },
+    })),
+    open: async () => {
+      ({ redact } = await opened());
+    },
+    redact: (text) => redact(text),
+    close: async () => {
+      await (await opening?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** Makes a test of each case. One that is left out is shown as such, with its reason. */
+export function defineSuite({ describe, test, afterAll }: Runner, suite: Suite): void {
+  const limits = { timeout: suite.timeoutMs };
+  describe(suite.title, () => {
+    afterAll(suite.close);
+    for (const { id, title, leftOut, run } of suite.cases) {
+      if (leftOut !== undefined) {
+        test.skip(`${id}: ${title} (left out: ${leftOut})`, limits, () => Promise.resolve());
+        continue;
+      }
+      test(`${id}: ${title}`, limits, async (context) => {
+        const why = await run();
+        if (why !== undefined) context.skip(why);
       });
     }
   });

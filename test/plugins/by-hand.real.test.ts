@@ -168,7 +168,7 @@ describe('plugins from scratch', () => {
         size: { title: 'Size', type: 'integer', default: 7 },
         key: { title: 'Key', type: 'string', secret: true, passReferences: true },
       },
-      user: { how: { title: 'How', type: 'select', options: ['well', 'reserved'] } },
+      user: { how: { title: 'How', type: 'select', options: ['well', 'reserved', 'refused'] } },
       required: { admin: [['url']], user: [['how']] },
     };
     mkdirSync(join(folder, 'strict', 'providers', 'strict'), { recursive: true });
@@ -183,10 +183,11 @@ describe('plugins from scratch', () => {
     });
     writeFileSync(
       join(folder, 'strict/providers/strict/strict.mjs'),
-      `import { Provider } from 'heddle/plugin';
+      `import { PluginError, Provider } from 'heddle/plugin';
       export class Strict extends Provider {
         async create({ fields }) {
           if (fields.how === 'reserved') return { result: { flavor: 'x' } };
+          if (fields.how === 'refused') throw new PluginError('Auth', 'no', { remedy: 'correct the key' });
           return { result: { providerid: 'id', fields: JSON.stringify(fields) } };
         }
         async confirm() {}
@@ -243,6 +244,11 @@ describe('plugins from scratch', () => {
     expect(await run({ url: 'u', how: 'reserved' })).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('returned flavor, which is reserved for Heddle'),
+    });
+    const refused = await run({ url: 'u', how: 'refused' });
+    expect(JSON.parse(refused.stdout)).toEqual({
+      status: 1,
+      error: { kind: 'Auth', message: 'no', remedy: 'correct the key' },
     });
     expect(
       await heddle('plugins', 'run', 'late', write('task.json', { taskName: 'CREATE' }), '--config', config),

@@ -14,8 +14,8 @@ import { pretendForeign, withoutRoot } from '../harness/foreign.js';
 import { newFolder } from '../harness/folder.js';
 
 /**
- * Administrators' fields with texts that name no file of a worker: names, addresses, secrets, and paths on nodes. A new
- * field belongs here, or its descriptor says `files`.
+ * Administrators' fields with texts that name no file of a worker: names, addresses, secrets,
+ * and paths on nodes. A new field belongs here, or its descriptor says `files`.
  */
 const others: Readonly<Record<string, string>> = {
   ansible: '',

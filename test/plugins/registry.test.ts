@@ -240,14 +240,6 @@ describe('an invalid plugin stops the worker, with file and error:', () => {
       'entry: file ./other.js or ./other.ts does not exist',
     ],
     [
-      'class in Ruby',
-      () => {
-        write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } });
-        write('providers/cloud/cloud.rb', 'class Cloud');
-      },
-      'cloud.rb requires "command" instead of "class"',
-    ],
-    [
       "class of the seed's form that is nowhere",
       () => {
         write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } });

@@ -11,7 +11,6 @@ test('a plugin from `heddle plugin new` passes the whole suite, types included, 
     for (const words of [
       ['provider', 'my-cloud'],
       ['automator', 'my-tool'],
-      ['automator', 'my-python', '--language', 'python'],
     ] as const) {
       expect(
         await runHeddle(['plugin', 'new', ...words], { distPath: inject('distPath'), cwd }),

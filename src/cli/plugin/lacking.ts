@@ -3,8 +3,8 @@ import type { JsonObject } from '../../model/json.js';
 import { findOnPath } from '../../server/find-binary.js';
 
 /**
- * Programs that a plugin needs and that are not on PATH: those its descriptor names, and those its fields name without
- * a folder.
+ * Programs that a plugin needs and that are not on PATH: those its descriptor names, and those
+ * its fields name without a folder.
  * @param fields As heddle.yaml has them; defaults take the place of absent ones.
  */
 export async function lackingPrograms(

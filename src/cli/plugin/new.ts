@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CliError } from '../errors.js';
+import { packageFolder } from '../package-folder.js';
 import { localVerb } from '../verb.js';
 
-type Language = 'typescript' | 'python' | 'shell';
+type Language = 'typescript' | 'python' | 'ruby' | 'shell';
 type PluginType = 'provider' | 'automator';
 
 interface NewOptions {
@@ -30,35 +31,43 @@ export const create = localVerb(
       );
     const files: Readonly<Record<string, string>> = {
       ...sources(type, name, language),
-      [`test/${name}.test.mjs`]: fill(`${type}.test.mjs`, name),
-      'package.json': fill('package.json', name).replace(
-        '{{check}}',
-        language === 'typescript' ? 'tsc && ' : '',
-      ),
-      ...(language === 'typescript' ? { 'tsconfig.json': fill('tsconfig.json', name) } : {}),
+      // The suite of an automator needs no settings.
+      ...(type === 'provider'
+        ? { [`providers/${name}/${name}.suite.yaml`]: fill('provider.suite.yaml', name) }
+        : {}),
+      ...(language === 'typescript'
+        ? {
+            [`test/${name}.test.mjs`]: fill(`${type}.test.mjs`, name),
+            'package.json': fill('package.json', name),
+            'tsconfig.json': fill('tsconfig.json', name),
+          }
+        : {}),
     };
     const written = Object.entries(files).filter(([path]) => !existsSync(join(root, path)));
     for (const [path, text] of written) {
       mkdirSync(dirname(join(root, path)), { recursive: true, mode: 0o755 });
       writeFileSync(join(root, path), text, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
     }
-    return { type, name, files: written.map(([path]) => path) };
+    return { type, name, language, files: written.map(([path]) => path) };
   },
   {
-    print: (output, { files }) => {
+    document: ({ type, name, files }) => ({ type, name, files }),
+    print: (output, { name, language, files }) => {
       for (const path of files) output.line(`wrote ${path}`);
-      output.lines('\nTry it:   npm install && npm test\nUse it:   plugins: [.]   in heddle.yaml');
+      output.line(`\nTry it:   heddle plugins test ${name}`);
+      if (language === 'typescript') output.line('Types:    npm install && npm test');
+      output.line('Use it:   plugins: [.]   in heddle.yaml');
     },
   },
 );
 
 /** The examples in other languages are whole plugins too. */
 const examples: Readonly<Record<PluginType, Readonly<Partial<Record<Language, string>>>>> = {
-  provider: { python: 'machines' },
-  automator: { python: 'scripts', shell: 'steps' },
+  provider: { python: 'machines', ruby: 'machines-ruby' },
+  automator: { python: 'scripts', ruby: 'scripts-ruby', shell: 'steps' },
 };
 
-const endings = { python: 'py', shell: 'sh' } as const;
+const endings = { python: 'py', ruby: 'rb', shell: 'sh' } as const;
 
 function sources(type: PluginType, name: string, language: Language): Readonly<Record<string, string>> {
   const at = (ending: string): string => `${type}s/${name}/${name}.${ending}`;
@@ -68,12 +77,15 @@ function sources(type: PluginType, name: string, language: Language): Readonly<R
   if (example === undefined) {
     throw new CliError(
       'Usage',
-      `there is no template of ${type === 'automator' ? 'an' : 'a'} ${type} in ${language}, only in ${['typescript', ...Object.keys(examples[type])].join(', ')}; docs/plugin-programs.md describes the input and output of a program`,
+      `there is no template of ${type === 'automator' ? 'an' : 'a'} ${type} in ${language}, only in ${['typescript', ...Object.keys(examples[type])].join(', ')}; docs/reference/plugins/programs.md describes the input and output of a program`,
     );
   }
   const ending = endings[language];
   const file = (extension: string): string =>
-    readFileSync(join(home, 'examples', 'plugins', `${type}s`, example, `${example}.${extension}`), 'utf8');
+    readFileSync(
+      join(packageFolder, 'examples', 'plugins', `${type}s`, example, `${example}.${extension}`),
+      'utf8',
+    );
   const { command, ...descriptor } = JSON.parse(file('json')) as { readonly command: readonly string[] };
   const words = command.map((word) => word.replace(`./${example}.`, `./${name}.`));
   const own = {
@@ -87,7 +99,6 @@ function sources(type: PluginType, name: string, language: Language): Readonly<R
   return { [at('json')]: `${JSON.stringify(own, undefined, 2)}\n`, [at(ending)]: file(ending) };
 }
 
-const home = fileURLToPath(new URL('../../../', import.meta.url));
 const templates =
   ['./templates/', '../../../src/cli/plugin/templates/']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
@@ -102,15 +113,15 @@ function fill(file: string, name: string): string {
     .replaceAll('{{name}}', name)
     .replaceAll('{{Class}}', className)
     .replaceAll('{{heddle}}', heddleVersion())
-    .replaceAll('{{typescript}}', packageOf(home).devDependencies.typescript);
+    .replaceAll('{{typescript}}', packageOf(packageFolder).devDependencies.typescript);
 }
 
 /** Links a checkout, and requires a published package by its version. */
 function heddleVersion(): string {
-  const { version } = packageOf(home);
-  return home.includes(`${join('node_modules', 'heddle')}`)
+  const { version } = packageOf(packageFolder);
+  return packageFolder.includes(`${join('node_modules', 'heddle')}`)
     ? `^${version}`
-    : `file:${home.replace(/\/$/, '')}`;
+    : `file:${packageFolder.replace(/\/$/, '')}`;
 }
 
 interface OwnPackage {

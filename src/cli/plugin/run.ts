@@ -17,7 +17,7 @@ import { createShell } from '../../ssh/shell.js';
 import { CliError, exitCodes } from '../errors.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { authOf, readTarget } from '../login.js';
-import { refuseProblems, resolveFields, resolveProviderFields } from '../provider-call.js';
+import { refuseProblems, resolveOwnFields, resolveProviderFields } from '../provider-call.js';
 import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 
 /**
@@ -82,8 +82,11 @@ export async function runTask(name: string, file: string, options: CommonOptions
     return answer.status === 0 ? exitCodes.ok : exitCodes.failed;
   } catch (error) {
     if (error instanceof CliError || error instanceof ProblemsError || !(error instanceof Error)) throw error;
-    const { kind, retryAfterMs, exitCode, result } = isPluginError(error) ? error : { kind: 'Internal' };
-    print({ status: 1, error: { kind, message: error.message, retryAfterMs, exitCode }, result }, redact);
+    const { kind, retryAfterMs, exitCode, remedy, result } = isPluginError(error)
+      ? error
+      : { kind: 'Internal' };
+    const { message } = error;
+    print({ status: 1, error: { kind, message, retryAfterMs, exitCode, remedy }, result }, redact);
     return exitCodes.failed;
   } finally {
     process.off('SIGINT', stop);
@@ -104,7 +107,7 @@ async function resolveTask(
 ): Promise<{ readonly task: Task; readonly secrets: readonly string[] }> {
   const found: string[] = [];
   const resolve = async (written: JsonObject, where: string): Promise<JsonObject> => {
-    const { fields, secrets } = await resolveFields(environment, written, `${file}: ${where}`);
+    const { fields, secrets } = await resolveOwnFields(environment, written, `${file}: ${where}`);
     found.push(...secrets);
     return fields;
   };
@@ -129,7 +132,7 @@ async function settingsOf(
   const { [name]: settings } = checkAutomators(registry, { [name]: automators[name] ?? { fields: {} } });
   const written = settings?.fields ?? {};
   const { descriptor } = registry.automator(name);
-  const { fields } = await resolveFields(environment, written, `automators.${name}`);
+  const { fields } = await resolveOwnFields(environment, written, `automators.${name}`);
   // References may name files too.
   refuseProblems(checkFieldFiles(descriptor, fields, ['automators', name, 'fields']));
   return { fields };

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { endDetached, runDetached, type DetachedRun, type RunEnd } from '../../detached/detached-run.js';
 import type { RunRecords } from '../contract.js';
-import { isPluginError, PluginError } from '../errors.js';
+import { isPluginError, PluginError, wrapError } from '../errors.js';
 import { runFiles } from './imaging/imaging-order.js';
 
 /** The owner of a run on a machine, encoded in the claim's key. */
@@ -132,7 +132,7 @@ export class MachineRuns {
  */
 export function throwUnknown(error: unknown): never {
   if (!isPluginError(error) || error.kind === 'Retryable' || error.kind === 'NotReady') throw error;
-  throw new PluginError('UnknownOutcome', error.message, { cause: error });
+  throw wrapError(error, error.message, 'UnknownOutcome');
 }
 
 function keyOf({ host, folder, what, run, rescue }: Writer): string {

@@ -215,8 +215,8 @@ function abilityAnswer(returned: unknown, plugin: string): object {
 
 function failureAnswer(thrown: unknown): object {
   if (!isPluginError(thrown)) return { status: 1, error: internalError(thrown) };
-  const { kind, message, retryAfterMs, exitCode, stdout, stderr, cause, result } = thrown;
-  const error = { kind, message, retryAfterMs, exitCode, stdout, stderr, cause: causeOf(cause) };
+  const { kind, message, retryAfterMs, exitCode, remedy, stdout, stderr, cause, result } = thrown;
+  const error = { kind, message, retryAfterMs, exitCode, remedy, stdout, stderr, cause: causeOf(cause) };
   const copy = plainCopy({ status: 1, error, result }) ?? plainCopy({ status: 1, error });
   return copy ?? { status: 1, error: internalError(thrown) };
 }

@@ -38,6 +38,8 @@ export interface ProgramPlugin {
   readonly pool: ProgramPool;
   /** Whether the processes are plugin hosts, which receive a method's arguments unchanged. */
   readonly hosted: boolean;
+  /** The version of the protocol for programs. */
+  readonly protocol: number;
   /** Timeout of a call, in ms. */
   readonly timeMs?: number;
 }
@@ -73,7 +75,7 @@ async function invoke(
   method: Method,
   isAction: boolean,
 ): Promise<Finish> {
-  const { descriptor, hosted, timeMs } = plugin;
+  const { descriptor, hosted, protocol, timeMs } = plugin;
   const { task, fields, signal, log, shell, claims, calls, record, resolveSecret, detach, endsAt } = context;
   const attempt = anySignal([
     signal,
@@ -96,7 +98,7 @@ async function invoke(
     functions: inputFunctions.filter((name) => functions[name] !== undefined),
   };
   const finish = await reservation.run({
-    message: hosted ? hostCall : callMessage(method.name, method.input, task),
+    message: hosted ? hostCall : callMessage(protocol, method.name, method.input, task),
     allowed: hosted ? requestNames : descriptor.requests,
     services: { shell, claims, calls, record, secret: resolveSecret, ...functions },
     log,
@@ -160,6 +162,7 @@ const errorSchema = z.strictObject({
   message: z.string().min(1).pipe(text),
   retryAfterMs: z.number().min(0).exactOptional(),
   exitCode: z.int().exactOptional(),
+  remedy: text.exactOptional(),
   stdout: z.string().exactOptional(),
   stderr: z.string().exactOptional(),
   cause: z.strictObject({ name: text, message: text, stack: text.exactOptional() }).exactOptional(),

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { childEnvironment } from '../../config/child-environment.js';
 import type { Json, JsonObject } from '../../model/json.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import type { Settings } from '../../schema/config.js';
-import type { PluginLimits } from '../../schema/descriptor-program.js';
+import { negotiateProtocol, type PluginLimits } from '../../schema/descriptor-program.js';
 import { clientPlan } from '../clients.js';
 import {
   Provider,
@@ -43,6 +44,11 @@ export interface ProgramOptions {
   readonly say?: (text: string) => void;
 }
 
+const sdk = fileURLToPath(new URL('../../../sdk/', import.meta.url));
+
+/** Where interpreters look for the libraries for plugins, by the names of their variables. */
+const libraryFolders = { PYTHONPATH: join(sdk, 'python'), RUBYLIB: join(sdk, 'ruby') } as const;
+
 const defaultLimits = { memoryMb: 512, processes: 32, calls: 200 };
 
 /** Prepares a provider that runs as a program. @throws Error with the reason if it cannot be used. */
@@ -79,16 +85,30 @@ async function loadProgram<Context extends ProgramContext, Instance>(
   create: (plugin: ProgramPlugin, context: Context, abilities: readonly string[]) => Instance,
 ): Promise<Loaded<Context, Instance>> {
   const { descriptor, command, folder, entry } = found;
+  const protocol = negotiateProtocol(descriptor.protocol);
+  if (protocol === undefined) throw new Error('it speaks no version of the protocol that this Heddle speaks');
   const { memoryMb, processes, calls, timeMs } = mergeLimits(
     descriptor.limits,
     allLimits[descriptor.name] ?? {},
   );
+  // A program finds the libraries for plugins unless it has a copy of its own.
+  const libraries =
+    command === undefined
+      ? {}
+      : Object.fromEntries(
+          Object.entries(libraryFolders).map(([name, library]) => {
+            const granted = passed[descriptor.name]?.includes(name) === true ? own[name] : undefined;
+            const before = descriptor.environment[name] ?? granted;
+            return [name, [before, library].filter((path) => path !== undefined).join(delimiter)];
+          }),
+        );
   // Do not pass the worker's whole environment, which contains its secrets.
   const environment = childEnvironment({
     from: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', ...own },
     pass: passed[descriptor.name],
     set: {
       ...descriptor.environment,
+      ...libraries,
       ...(descriptor.python === undefined || pythonFolder === undefined
         ? {}
         : { HEDDLE_PYTHON: join(pythonFolder, descriptor.name) }),
@@ -96,7 +116,7 @@ async function loadProgram<Context extends ProgramContext, Instance>(
   });
   const launch = { plugin: descriptor.name, cwd: folder, environment, memoryBytes: memoryMb * 1024 * 1024 };
   const finish = (pool: HostPool | OneShotPool, abilities: readonly string[]): Loaded<Context, Instance> => {
-    const plugin = { descriptor, pool, hosted: command === undefined, timeMs };
+    const plugin = { descriptor, pool, hosted: command === undefined, protocol, timeMs };
     return {
       abilities,
       create: (context) => create(plugin, context, abilities),

@@ -45,7 +45,10 @@ export function markedCommand(home: string, words: readonly string[]): readonly 
     : words;
 }
 
-/** Processes of programs with one of these homes, by HOME in their environment or by their mark; on Linux only. */
+/**
+ * Processes of programs with one of these homes, by HOME in their environment or by their mark;
+ * on Linux only.
+ */
 export function processesAtHome(homes: ReadonlySet<string>): readonly number[] {
   if (!hasProcFs) return [];
   const marks = new Set([...homes].map((home) => `${markOf(home) * 1024}`));

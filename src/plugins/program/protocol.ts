@@ -3,9 +3,6 @@ import type { Task } from '../../model/node/task.js';
 import type { ClientPlan } from '../clients.js';
 import type { FailureKind } from '../errors.js';
 
-/** Incremented when the meaning of a message changes. */
-const protocolVersion = 1;
-
 /** Limits of one call. A program that exceeds one of the first six is killed. Sizes are in characters. */
 export const limits = {
   /** Length of a line; a request may contain a script or a file. */
@@ -28,10 +25,10 @@ export const limits = {
   lastWords: 1024,
 } as const;
 
-/** One line to a program: the task and the plugin method to call. */
-export function callMessage(call: string, input: JsonObject, task: Task): object {
+/** One line to a program: the task and the plugin method to call, in a version that the program speaks. */
+export function callMessage(protocol: number, call: string, input: JsonObject, task: Task): object {
   // Programs without a JSON parser rely on this order.
-  return { protocol: protocolVersion, call, input, ...task };
+  return { protocol, call, input, ...task };
 }
 
 /** A call of a plugin host, which contains the class. */
@@ -108,6 +105,7 @@ export interface ErrorMessage {
   readonly message: string;
   readonly retryAfterMs?: number;
   readonly exitCode?: number;
+  readonly remedy?: string;
   readonly stdout?: string;
   readonly stderr?: string;
   readonly cause?: { readonly name: string; readonly message: string; readonly stack?: string };

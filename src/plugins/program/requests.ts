@@ -156,8 +156,8 @@ function inOrder({ exitCode, stdout, stderr, results }: RunOutcome): RunOutcome 
 function errorMessage(error: unknown): ErrorMessage {
   if (!isPluginError(error))
     return { kind: 'Internal', message: error instanceof Error ? error.message : String(error) };
-  const { kind, message, retryAfterMs, exitCode, stdout, stderr } = error;
-  return { kind, message, retryAfterMs, exitCode, stdout, stderr };
+  const { kind, message, retryAfterMs, exitCode, remedy, stdout, stderr } = error;
+  return { kind, message, retryAfterMs, exitCode, remedy, stdout, stderr };
 }
 
 function invalid(wrong: string): PluginError {

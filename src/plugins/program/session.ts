@@ -154,8 +154,8 @@ function listen(
       .finally(() => open.delete(served));
     open.add(served);
   };
-  // A program that stays ready was started by an earlier call: its output arrives in the asynchronous context of that
-  // call, and requests would be served for the task of that call.
+  // A program that stays ready was started by an earlier call: its output arrives in the
+  // asynchronous context of that call, and requests would be served for the task of that call.
   program.listen({
     line: AsyncResource.bind((text: string) => {
       const message = parseObject(text);

@@ -20,7 +20,10 @@ export interface JsonResponse {
   readonly body: JsonObject;
 }
 
-/** Calls of a REST API whose bodies are JSON objects, within the account's rate limit. Every call may be repeated. */
+/**
+ * Calls of a REST API whose bodies are JSON objects, within the account's rate limit. Every
+ * call may be repeated.
+ */
 export class JsonApi {
   readonly #options: JsonApiOptions;
 
@@ -30,8 +33,9 @@ export class JsonApi {
 
   /**
    * One call. Absence (404, 410) is a response like success.
-   * @throws PluginError of the kind that the engine knows for any other status, with the `retry-after` of the server;
-   * Retryable if no response arrives, or a body that is not JSON: a page of another server is no proof of absence.
+   * @throws PluginError of the kind that the engine knows for any other status, with the
+   * `retry-after` of the server; Retryable if no response arrives, or a body that is not JSON:
+   * a page of another server is no proof of absence.
    */
   async call(method: string, path: string, body?: object): Promise<JsonResponse> {
     const response = await this.#send(method, path, { body, timeoutMs: this.#options.timeoutMs });

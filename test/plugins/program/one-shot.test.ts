@@ -101,7 +101,7 @@ describe('a program for each task', () => {
       .trim()
       .split(' ')
       .filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name));
-    expect(names).toEqual(['HOME', 'HTTPS_PROXY', 'LANG', 'PATH', 'REGION']);
+    expect(names).toEqual(['HOME', 'HTTPS_PROXY', 'LANG', 'PATH', 'PYTHONPATH', 'REGION', 'RUBYLIB']);
     expect(result?.['folder']).toBe(`${bench.folder}/providers/p`);
     expect(textOf(result?.['home'])).not.toBe(homedir());
   });

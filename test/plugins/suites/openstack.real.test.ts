@@ -65,7 +65,7 @@ async function readAll(stream: IncomingMessage): Promise<Buffer> {
 
 if (authUrl === undefined)
   test.skip(
-    'provider openstack on a real one: HEDDLE_OPENSTACK_URL is not set, see docs/providers/openstack.md',
+    'provider openstack on a real one: HEDDLE_OPENSTACK_URL is not set, see docs/reference/providers/openstack.md',
   );
 else {
   providerSuite(

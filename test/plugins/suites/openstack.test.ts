@@ -2,7 +2,11 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { caseFailure } from '../../harness/suites/case-failure.js';
 import type { JsonObject } from '../../../src/model/json.js';
 import { archiveOf } from '../../harness/suites/archive.js';
-import { providerSuite, type ProviderSuiteOptions } from '../../../src/testing/index.js';
+import {
+  createProviderSuite,
+  providerSuite,
+  type ProviderSuiteOptions,
+} from '../../../src/testing/provider-suite.js';
 import { flavor, image, secret, startCloud } from '../providers/openstack/support/cloud.js';
 
 const optionsWith = (more: JsonObject = {}): ProviderSuiteOptions => ({
@@ -44,5 +48,5 @@ providerSuite({ describe, test, afterAll }, optionsWith());
 
 test('a server with a floating address is completed, whichever of its calls CREATE is killed at', async () => {
   const options = optionsWith({ floatingNetwork: 'public' });
-  expect(await caseFailure((runner) => providerSuite(runner, options), 'half-made')).toBeUndefined();
+  expect(await caseFailure(createProviderSuite(options), 'half-made')).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openMachine } from '../../../src/testing/cuttable-node.js';
-import { automatorSuite } from '../../../src/testing/index.js';
+import { createAutomatorSuite } from '../../../src/testing/automator-suite.js';
 import { writeFiles } from '../../harness/programs/bench.js';
 import { caseFailure } from '../../harness/suites/case-failure.js';
 import { automatorFailure, type Change } from '../../harness/suites/planted.js';
@@ -367,7 +367,7 @@ test('the suite of automators shows the line of a program that makes a broken re
       folders: [folder],
       script: (script: string, data: string) => ({ script, data }),
     };
-    const failure = await caseFailure((runner) => automatorSuite(runner, options), 'data');
+    const failure = await caseFailure(createAutomatorSuite(options), 'data');
     expect(failure).toMatch(
       /plugin planted returned no valid result: its program printed a line that is neither a request .* \(not JSON: .* at position \d+, near .*\): "\{\\"id\\": 1/,
     );

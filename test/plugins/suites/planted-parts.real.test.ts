@@ -1,7 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { providerSuite, startMachineService } from '../../../src/testing/index.js';
+import { startMachineService } from '../../../src/testing/machine-service.js';
+import { createProviderSuite } from '../../../src/testing/provider-suite.js';
 import { writeFiles } from '../../harness/programs/bench.js';
 import { caseFailure } from '../../harness/suites/case-failure.js';
 import type { Change } from '../../harness/suites/planted.js';
@@ -24,23 +25,17 @@ async function failure(changes: readonly Change[]): Promise<string | undefined> 
       'providers/assembled/assembled.mjs': code,
     });
     return await caseFailure(
-      (runner) =>
-        providerSuite(runner, {
-          name: 'assembled',
-          folders: [folder],
-          endpoint: 'endpoint',
-          patienceMs: 20_000,
-          open: async () => {
-            const service = await startMachineService();
-            const { endpoint, apiKey } = service;
-            return {
-              admin: { endpoint, apiKey },
-              flavor: 'tiny',
-              image: 'host',
-              close: () => service.close(),
-            };
-          },
-        }),
+      createProviderSuite({
+        name: 'assembled',
+        folders: [folder],
+        endpoint: 'endpoint',
+        patienceMs: 20_000,
+        open: async () => {
+          const service = await startMachineService();
+          const { endpoint, apiKey } = service;
+          return { admin: { endpoint, apiKey }, flavor: 'tiny', image: 'host', close: () => service.close() };
+        },
+      }),
       'half-made',
     );
   } finally {

@@ -1,28 +1,15 @@
 #!/usr/bin/env python3
-"""A provider as a program: the task comes as JSON on standard input, the result goes as JSON to standard output.
-
-It needs nothing but Python's standard library. Each call is a process of its own, so there is nothing to keep in mind
-between calls; what goes wrong is said by raising Failure.
-"""
+"""A provider in Python with heddle_plugin, which workers add to PYTHONPATH. Each call is a process of its own."""
 import http.client
 import json
-import sys
 import urllib.error
 import urllib.parse
 import urllib.request
 
+from heddle_plugin import PluginError, Provider, not_ready, refusal, run
+
 # Delay before the next check of a machine that boots or is being deleted, in ms.
 LOOK_AGAIN_MS = 300
-
-
-class Failure(Exception):
-    """Fails the task. The kind determines the engine's reaction; see docs/plugin-contract.md."""
-
-    def __init__(self, kind, message, retry_after_ms=None):
-        super().__init__(message)
-        self.error = {"kind": kind, "message": message}
-        if retry_after_ms is not None:
-            self.error["retryAfterMs"] = retry_after_ms
 
 
 class MachineService:
@@ -41,23 +28,20 @@ class MachineService:
         try:
             with urllib.request.urlopen(request, data, timeout=10) as response:
                 return response.status, json.loads(response.read())
-        except urllib.error.HTTPError as refusal:
-            return self.refused(method, path, refusal)
+        except urllib.error.HTTPError as answer:
+            return self.refused(method, path, answer)
         except (OSError, ValueError, http.client.HTTPException) as lost:
-            raise Failure("Retryable", f"{method} {path}: the machine service at {self.endpoint} did not answer: {lost}")
+            raise PluginError("Retryable", f"{method} {path}: the machine service at {self.endpoint} did not answer: {lost}")
 
-    def refused(self, method, path, refusal):
-        if refusal.code in (404, 410):
-            return refusal.code, {}
+    def refused(self, method, path, answer):
+        if answer.code in (404, 410):
+            return answer.code, {}
         try:
-            error = json.loads(refusal.read())["error"]
+            error = json.loads(answer.read())["error"]
         except (ValueError, KeyError, TypeError):
             error = {"code": "", "message": "no reason given"}
         kind = {"QuotaExceeded": "Quota", "InsufficientCapacity": "Capacity"}.get(error["code"])
-        if kind is None:
-            kind = {401: "Auth", 429: "Retryable"}.get(refusal.code, "Retryable" if refusal.code >= 500 else "Invalid")
-        after = refusal.headers.get("retry-after")
-        raise Failure(kind, f"{method} {path}: {error['message']}", None if after is None else int(after) * 1000)
+        raise refusal(answer.code, f"{method} {path}: {error['message']}", answer.headers.get("retry-after"), kind)
 
     def machines(self, query):
         """All machines of a query, page by page."""
@@ -71,59 +55,59 @@ class MachineService:
                 return found
 
 
-def create(service, given):
-    body = {name: given[name] for name in ("key", "token", "hostname", "flavor", "image", "tags")}
-    _, machine = service.call("POST", "/v1/machines", body)
-    if read(machine, "state") == "gone":
-        raise Failure("Invalid", f"the machine of key {given['key']} was deleted; a key never gets a second machine")
-    log("info", f"machine {read(machine, 'id')} is on its way")
-    return created(machine)
+class Machines(Provider):
+    def __init__(self, task, link):
+        super().__init__(task, link)
+        self.service = MachineService(self.fields)
+
+    def create(self, given):
+        body = {name: given[name] for name in ("key", "token", "hostname", "flavor", "image", "tags")}
+        _, machine = self.service.call("POST", "/v1/machines", body)
+        if read(machine, "state") == "gone":
+            raise PluginError("Invalid", f"the machine of key {given['key']} was deleted; a key never gets a second machine")
+        self.log.info(f"machine {read(machine, 'id')} is on its way")
+        return created(machine)
+
+    def confirm(self, given):
+        """Checks once. Without an id, the machine is found by its key."""
+        machine_id = given.get("providerid") or next((read(one, "id") for one in self.service.machines([("key", given["key"])])), "-")
+        status, machine = self.service.call("GET", path_of(machine_id, given["key"]))
+        state = {404: "not seen yet", 410: "deleted"}.get(status) or read(machine, "state")
+        if state in ("deleted", "failed", "deleting"):
+            raise PluginError("MachineFailed", f"machine {machine_id} is {state}; replace the node")
+        if state != "running":
+            raise not_ready(f"machine {machine_id} is {state}", LOOK_AGAIN_MS)
+        return {
+            "ipaddress": read(machine, "address"),
+            "ssh-port": read(machine, "port"),
+            "ssh-auth": {"user": read(machine, "user"), "password": read(machine, "password")},
+            "ssh-host-key": read(machine, "hostKey"),
+        }
+
+    def delete(self, given):
+        """Succeeds when absence was observed. Without an id the machine is found by its key."""
+        if "providerid" in given:
+            ids = [given["providerid"]]
+        else:
+            ids = [read(machine, "id") for machine in self.service.machines([("key", given["key"])])]
+        statuses = [self.service.call("DELETE", path_of(machine, given["key"]))[0] for machine in ids]
+        if any(status < 300 for status in statuses):
+            raise not_ready(f"machine {', '.join(ids)} is being deleted", LOOK_AGAIN_MS)
+
+    def list(self, tags):
+        return [described(machine) for machine in self.service.machines([("tag", f"{name}={value}") for name, value in tags.items()])]
+
+    def find(self, key):
+        """Each with the result of CREATE, so that it can be adopted. Only `describe` returns the login."""
+        found = []
+        for machine in self.service.machines([("key", key)]):
+            status, details = self.service.call("GET", path_of(read(machine, "id"), key))
+            found.append({**described(machine), "state": "gone"} if status >= 400 else {**described(machine), "created": created(details)})
+        return found
 
 
 def created(machine):
     return {"providerid": read(machine, "id"), "ssh-auth": {"user": read(machine, "user")}}
-
-
-def confirm(service, given):
-    status, machine = service.call("GET", path_of(given["providerid"], given["key"]))
-    if status == 410:
-        raise Failure("MachineFailed", f"machine {given['providerid']} was deleted at the machine service; replace the node")
-    state = "not seen yet" if status == 404 else read(machine, "state")
-    if state in ("failed", "deleting"):
-        raise Failure("MachineFailed", f"machine {given['providerid']} is {state}; replace the node")
-    if state != "running":
-        raise Failure("NotReady", f"machine {given['providerid']} is {state}", LOOK_AGAIN_MS)
-    return {
-        "ipaddress": read(machine, "address"),
-        "ssh-port": read(machine, "port"),
-        "ssh-auth": {"user": read(machine, "user"), "password": read(machine, "password")},
-        "ssh-host-key": read(machine, "hostKey"),
-    }
-
-
-def delete(service, given):
-    """Succeeds when absence was observed. Without an id the machine is found by its key."""
-    if "providerid" in given:
-        ids = [given["providerid"]]
-    else:
-        ids = [machine["id"] for machine in service.machines([("key", given["key"])])]
-    statuses = [service.call("DELETE", path_of(machine, given["key"]))[0] for machine in ids]
-    if any(status < 300 for status in statuses):
-        raise Failure("NotReady", f"machine {', '.join(ids)} is being deleted", LOOK_AGAIN_MS)
-    return {}
-
-
-def list_machines(service, given):
-    return [described(machine) for machine in service.machines([("tag", f"{name}={value}") for name, value in given["tags"].items()])]
-
-
-def find(service, given):
-    """Each with the result of CREATE, so that it can be adopted. Only `describe` returns the login."""
-    found = []
-    for machine in service.machines([("key", given["key"])]):
-        status, details = service.call("GET", path_of(read(machine, "id"), given["key"]))
-        found.append({**described(machine), "state": "gone"} if status >= 400 else {**described(machine), "created": created(details)})
-    return found
 
 
 def described(machine):
@@ -135,7 +119,7 @@ def read(answer, name):
     """A part of an answer. A missing part is an error: it must not look like an absent machine."""
     if isinstance(answer, dict) and name in answer:
         return answer[name]
-    raise Failure("Invalid", f"the machine service gave an answer without {name}; is the endpoint its address?")
+    raise PluginError("Invalid", f"the machine service gave an answer without {name}; is the endpoint its address?")
 
 
 def path_of(machine, key):
@@ -143,22 +127,5 @@ def path_of(machine, key):
     return "/v1/machines/" + urllib.parse.quote(machine, safe="") + "?" + urllib.parse.urlencode({"key": key})
 
 
-def log(level, message):
-    """A line for the task's log."""
-    print(json.dumps({"level": level, "message": message}), file=sys.stderr, flush=True)
-
-
-CALLS = {"create": create, "confirm": confirm, "delete": delete, "list": list_machines, "find": find}
-
-
-def main():
-    task = json.load(sys.stdin)
-    try:
-        answer = CALLS[task["call"]](MachineService(task["provider"]["fields"]), task["input"])
-        print(json.dumps({"status": 0, "result": answer}))
-    except Failure as failure:
-        print(json.dumps({"status": 1, "error": failure.error}))
-
-
 if __name__ == "__main__":
-    main()
+    run(Machines)

@@ -92,9 +92,9 @@ function leavingNode({ nodeId, nodes, config }: Task): Task['nodes'] {
 }
 
 /**
- * YAML in which texts are marked as not being templates: all of them, or those below the pointers. What others than
- * the author of the cluster file say must never be a template on the worker. Ansible reads templates in keys, too. A mark
- * counts for all that a list or mapping contains.
+ * YAML in which texts are marked as not being templates: all of them, or those below the pointers.
+ * What others than the author of the cluster file say must never be a template on the worker.
+ * Ansible reads templates in keys, too. A mark counts for all that a list or mapping contains.
  */
 function asYaml(value: unknown, literal: 'all' | readonly string[] = 'all', pointer = ''): string {
   return literal === 'all' || literal.includes(pointer)
@@ -125,8 +125,9 @@ function plain(
 }
 
 /**
- * Whether YAML 1.1 would read the text as a number, time, boolean or null if it were not quoted. Ansible takes the quotes of
- * a marked text for absent: "0012" becomes 10. Such a text needs no mark, because it can be no template or expression.
+ * Whether YAML 1.1 would read the text as a number, time, boolean or null if it were not
+ * quoted. Ansible takes the quotes of a marked text for absent: "0012" becomes 10. Such a text
+ * needs no mark, because it can be no template or expression.
  */
 function looksTyped(text: string): boolean {
   return (
@@ -135,7 +136,9 @@ function looksTyped(text: string): boolean {
   );
 }
 
-/** YAML reads JSON's escapes, except for half a surrogate pair; characters that YAML does not allow get one. */
+/**
+ * YAML reads JSON's escapes, except for half a surrogate pair; characters that YAML does not allow get one.
+ */
 function quote(text: string): string {
   return JSON.stringify(text.replaceAll(/\p{Surrogate}/gu, '\ufffd')).replaceAll(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,

@@ -41,7 +41,13 @@ export function watchPlay(
 
 /** Whether the play is being ended on the node, of which the worker may not know yet. */
 export async function isStoppedOnNode(shell: Shell, id: string): Promise<boolean> {
-  const { exitCode } = await shell.exec(['sh', '-c', 'test -e "$HOME/$1/told"', 'heddle', `${folder}/${id}`]);
+  const { exitCode } = await shell.exec([
+    'sh',
+    '-c',
+    `test -e "$HOME/$1/${stoppedMark}"`,
+    'heddle',
+    `${folder}/${id}`,
+  ]);
   return exitCode === 0;
 }
 
@@ -51,6 +57,8 @@ export function reasonOf(stopped: AbortSignal): Error {
     : new PluginError('UnknownOutcome', 'the play was ended for an unknown reason');
 }
 
+/** A file in the play's folder on the node. */
+const stoppedMark = 'stopped';
 const stoppedText = 'the play was ended on the node';
 
 /**
@@ -86,7 +94,7 @@ const watchScript = `
 set --
 ${endSessions}
 cd "$HOME/$PLAY" || exit
-trap 'echo "${stoppedText}"; : > told; end_sessions "$PLAY"; exit 143' TERM
+trap 'echo "${stoppedText}"; : > ${stoppedMark}; end_sessions "$PLAY"; exit 143' TERM
 cat "watch.$WATCH" &
 wait $!
 : > "ended.$WATCH"

@@ -73,10 +73,11 @@ function dayAfter(moment: string): string {
 }
 
 /**
- * `accounts` prints a digest of everything that grants access, except `hd-` accounts: accounts, passwords,
- * groups, sudo rules and authorized keys. `purge` locks an account, ends its processes, and removes it with
- * its files in world-writable folders, because another account may get its number. Processes in containers and their
- * files have subordinate numbers of the account: they are treated alike, and the numbers go to no later account.
+ * `accounts` prints a digest of everything that grants access, except `hd-` accounts: accounts,
+ * passwords, groups, sudo rules and authorized keys. `purge` locks an account, ends its
+ * processes, and removes it with its files in world-writable folders, because another account
+ * may get its number. Processes in containers and their files have subordinate numbers of the
+ * account: they are treated alike, and the numbers go to no later account.
  */
 const functions = `
 set -eu

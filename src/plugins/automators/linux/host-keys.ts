@@ -1,7 +1,7 @@
 /**
- * Prints what distinguishes this machine from others that are loaded with its image. In the first line are the numbers of
- * its firmware, which makers of mainboards often leave at one default; then the addresses of its network interfaces
- * follow. Both may be missing, as in a container.
+ * Prints what distinguishes this machine from others that are loaded with its image. In the first
+ * line are the numbers of its firmware, which makers of mainboards often leave at one default;
+ * then the addresses of its network interfaces follow. Both may be missing, as in a container.
  */
 const identify = `
 words=$(cd /sys/class/dmi/id 2>/dev/null && cat product_uuid product_serial board_serial 2>/dev/null | tr '\\n' ' ') || :
@@ -10,7 +10,9 @@ file=/sys/firmware/devicetree/base/serial-number
 printf '%s\\n' "$words"
 for card in /sys/class/net/*; do [ ! -e "$card/device" ] || cat "$card/address"; done | sort`;
 
-/** An interface may be new or gone: one that is the same is enough. A driver may be later than this program. */
+/**
+ * An interface may be new or gone: one that is the same is enough. A driver may be later than this program.
+ */
 const program = `#!/bin/sh
 # Written by Heddle when this image was captured. On a machine other than the captured one it makes new host keys of SSH.
 set -eu
@@ -50,8 +52,9 @@ WantedBy=multi-user.target
 `;
 
 /**
- * Part of a program that runs as root before a capture: machines that are loaded with the image do not share the host keys
- * of the captured one. That keeps its own, because it goes on with this disk and others know them.
+ * Part of a program that runs as root before a capture: machines that are loaded with the image
+ * do not share the host keys of the captured one. That keeps its own, because it goes on with
+ * this disk and others know them.
  */
 export const renewHostKeys = `
 if [ -d /etc/systemd/system ] && command -v systemctl >/dev/null && command -v ssh-keygen >/dev/null; then

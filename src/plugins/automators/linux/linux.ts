@@ -65,8 +65,8 @@ export class LinuxAutomator extends UniformAutomator implements AutomatorAbiliti
   }
 
   /**
-   * An installed image, unlike a captured one, has no record. A record of another image, or of another revision of this
-   * one, is a failed load.
+   * An installed image, unlike a captured one, has no record. A record of another image, or of
+   * another revision of this one, is a failed load.
    */
   async postLoad(input: SystemInput): Promise<Outcome> {
     const found = await readRecord(this.shell);

@@ -9,8 +9,8 @@ rm -f "$HOME/.bash_history" "$HOME/.ash_history" "$HOME/.sh_history" "$HOME/.vim
 `;
 
 /**
- * The same outside of it, as root; for a login that may become root, also in root's home. Only if HOME is the home that
- * the system knows: a machine that is a folder shares the rest with others.
+ * The same outside of it, as root; for a login that may become root, also in root's home. Only if
+ * HOME is the home that the system knows: a machine that is a folder shares the rest with others.
  */
 export const captureSystemProgram = `
 set -eu

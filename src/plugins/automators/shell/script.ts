@@ -122,9 +122,9 @@ function nodeLines(nodes: Task['nodes']): string {
 }
 
 /**
- * `heddle-get PATH [DEFAULT]`, for scripts without a JSON parser: prints the value of a path such as
- * `cluster/port`; for a list its items and for a mapping its keys, one per line. The values follow the program in
- * its own file.
+ * `heddle-get PATH [DEFAULT]`, for scripts without a JSON parser: prints the value of a path
+ * such as `cluster/port`; for a list its items and for a mapping its keys, one per line. The
+ * values follow the program in its own file.
  */
 const lookupProgram = `#!/bin/sh
 tab=$(printf '\\t')

@@ -219,7 +219,7 @@ export class Ec2 {
     );
   }
 
-  /** A quota of EC2 by its code; undefined without the permission to ask, and if the region does not have it. */
+  /** A quota of EC2 by its code; undefined without the permission to ask, or if the region lacks it. */
   async serviceQuota(code: string): Promise<number | undefined> {
     const what = `GetServiceQuota ${code}`;
     await this.#calls.take();
@@ -283,7 +283,7 @@ export class Ec2 {
     return part(part(Images, what, 'list of images')[0]?.RootDeviceName, what, 'root device');
   }
 
-  /** Whether the region, or any of the zones, has this instance type; undefined without the permission to ask. */
+  /** Whether the region, or one of the zones, has this instance type; undefined if asking is not permitted. */
   async offersType(type: string, zones?: readonly string[]): Promise<boolean | undefined> {
     const what = `DescribeInstanceTypeOfferings of ${type}`;
     const input: DescribeInstanceTypeOfferingsCommandInput = {

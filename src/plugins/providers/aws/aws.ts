@@ -133,7 +133,9 @@ export class AwsProvider extends Provider<AwsFields> implements Partial<Provider
     );
   }
 
-  /** A region has very many images: only what is wanted is looked up, as far as the account's permissions go. */
+  /**
+   * A region has very many images: only what is wanted is looked up, as far as the account's permissions go.
+   */
   async offers({ flavor, image }: WantedKind): Promise<AccountOffers> {
     return this.#with(async (ec2, { region, zones }) => {
       const [type, found] = [await ec2.offersType(flavor, zones), await ec2.hasImage(image)];

@@ -30,8 +30,8 @@ interface Disk {
 const startedSchema = z.object({ SnapshotId: z.string().regex(/^snap-[0-9a-f]+$/) });
 
 /**
- * Writes a disk into a new snapshot, by the EBS direct APIs. Blocks of zeros are left out. EBS verifies each block,
- * and in the end all of them, by their checksums.
+ * Writes a disk into a new snapshot, by the EBS direct APIs. Blocks of zeros are left out. EBS
+ * verifies each block, and in the end all of them, by their checksums.
  */
 export async function makeSnapshot(ec2: Ec2, disk: Disk): Promise<string> {
   const { bytes, description, tags, token, progress } = disk;

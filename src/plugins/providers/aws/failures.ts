@@ -65,7 +65,7 @@ const kinds: Readonly<Partial<Record<FailureKind, readonly string[]>>> = {
 const remedies: Readonly<Partial<Record<string, string>>> = {
   Capacity: 'Add alternatives with other zones, subnets or hardware in the cluster file.',
   Quota: 'Request a higher limit from AWS, or use less.',
-  Auth: "Check the account's credentials and the permissions in docs/providers/aws.md.",
+  Auth: "Check the account's credentials and the permissions in docs/reference/providers/aws.md.",
   IdempotentInstanceTerminated:
     'The machine of this key was terminated, and a key never gets a second one. Replace the node.',
   IdempotentParameterMismatch:

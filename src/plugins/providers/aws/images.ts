@@ -22,9 +22,9 @@ const writtenTag = 'heddle-written';
 const pollMs = 3_000;
 
 /**
- * Writes the disk into a snapshot and registers that as an image. Both are found by their tags: a complete snapshot is
- * used again, one that EBS still completes is waited for, and one that an interrupted attempt began is deleted. The
- * image's name is that of the upload, and EC2 has each name once.
+ * Writes the disk into a snapshot and registers that as an image. Both are found by their tags: a complete
+ * snapshot is used again, one that EBS still completes is waited for, and one that an interrupted attempt
+ * began is deleted. The image's name is that of the upload, and EC2 has each name once.
  */
 export async function uploadImage(
   ec2: Ec2,
@@ -81,8 +81,8 @@ export async function uploadImage(
 }
 
 /**
- * Deletes every image and every snapshot with the upload's tags, also incomplete ones. Running instances keep their
- * volumes.
+ * Deletes every image and every snapshot with the upload's tags, also incomplete ones. Running
+ * instances keep their volumes.
  */
 export async function deleteImage(ec2: Ec2, input: LibraryInput): Promise<Outcome> {
   const own = tagsOfUpload(input, tokenTag);
@@ -97,8 +97,8 @@ export async function deleteImage(ec2: Ec2, input: LibraryInput): Promise<Outcom
 }
 
 /**
- * Uploads with these tags. One without an image yet has the id of its snapshot. An account that may not describe
- * images or snapshots has uploaded none, and the sweep of its machines must not fail.
+ * Uploads with these tags. One without an image yet has the id of its snapshot. An account that may
+ * not describe images or snapshots has uploaded none, and the sweep of its machines must not fail.
  */
 export async function listImages(
   ec2: Ec2,
@@ -130,7 +130,8 @@ function uploadedSnapshot({ SnapshotId = '', Tags, StartTime }: Snapshot): Uploa
 }
 
 /**
- * One with all its blocks: a pending one is so by its tag alone. Others are deleted: which blocks they have is unknown.
+ * One with all its blocks: a pending one is so by its tag alone. Others are deleted: which
+ * blocks they have is unknown.
  */
 async function writtenSnapshot(ec2: Ec2, own: Readonly<Record<string, string>>): Promise<string | undefined> {
   const found = await ec2.snapshots(tagFilters(own));

@@ -20,8 +20,8 @@ const classes = [
 type QuotaClass = (typeof classes)[number];
 
 /**
- * The quotas that these instance types count towards, and what runs of each in the region. EC2 counts the default
- * vCPUs of an instance type, and spot instances apart. What the account may not read is left out.
+ * The quotas that these instance types count towards, and what runs of each in the region. EC2 counts the
+ * default vCPUs of an instance type, and spot instances apart. What the account may not read is left out.
  */
 export async function accountQuota(ec2: Ec2, flavors: readonly string[]): Promise<AccountQuota> {
   const wanted = new Set(flavors.flatMap((flavor) => classOf(flavor) ?? []));

@@ -8,7 +8,9 @@ const mib = 1024 ** 2;
 const infoSchema = z.object({ MemTotal: z.number() });
 const limitsSchema = z.object({ HostConfig: z.object({ Memory: z.number().default(0) }) });
 
-/** Memory of the host, and the limits of its running containers, in MiB; those without a limit count nothing. */
+/**
+ * Memory of the host, and the limits of its running containers, in MiB; those without a limit count nothing.
+ */
 export async function hostQuota(api: DockerApi): Promise<AccountQuota> {
   const { MemTotal } = await api.read(infoSchema, { method: 'GET', path: '/info' });
   const running = await api.read(listSchema, { method: 'GET', path: '/containers/json' });

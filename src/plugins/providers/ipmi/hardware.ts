@@ -7,8 +7,8 @@ const empty = /^(?:|n\/?a|none|not specified|to be filled by o\.?e\.?m\.?|0+)$/i
 const most = 128;
 
 /**
- * Reads what `ipmitool fru print` prints: the machine is the first device with a product, or else with a board; the
- * other devices are parts.
+ * Reads what `ipmitool fru print` prints: the machine is the first device with a product, or
+ * else with a board; the other devices are parts.
  */
 export function readFru(text: string): Hardware {
   const devices = text
@@ -29,7 +29,10 @@ export function readFru(text: string): Hardware {
   };
 }
 
-/** Reads what `ipmitool sdr list` prints: `name | reading | status`. Sensors that are not present have no reading. */
+/**
+ * Reads what `ipmitool sdr list` prints: `name | reading | status`. Sensors that are not
+ * present have no reading.
+ */
 export function readSensors(text: string): readonly HardwareSensor[] {
   return text
     .split('\n')

@@ -3,7 +3,7 @@ import re
 
 
 class Failure(Exception):
-    """Fails the task. The kind determines the engine's reaction; see docs/plugin-contract.md."""
+    """Fails the task. The kind determines the engine's reaction; see docs/reference/plugins/contract.md."""
 
     def __init__(self, kind, message, retry_after_ms=None):
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Provider libcloud: one program for each call, see docs/plugin-programs.md and docs/providers/libcloud.md."""
+"""Provider libcloud, one program for each call: docs/reference/plugins/programs.md, docs/reference/providers/libcloud.md."""
 import importlib
 import time
 from dataclasses import dataclass

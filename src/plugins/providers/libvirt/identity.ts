@@ -16,8 +16,8 @@ export interface Identity {
 export const namePrefix = 'heddle-';
 
 /**
- * What the pool's image of this name has beside its volume: a domain that is never started, with its tags. libvirt has
- * each name once, so of two tokens one gets the image.
+ * What the pool's image of this name has beside its volume: a domain that is never started,
+ * with its tags. libvirt has each name once, so of two tokens one gets the image.
  */
 export interface ImageIdentity {
   readonly name: string;
@@ -66,7 +66,9 @@ export function isVolumeOf({ name }: Identity, volume: string): boolean {
   );
 }
 
-/** Whether it is an earlier part of a console whose machine was deleted when libvirt had not seen that part. */
+/**
+ * Whether it is an earlier part of a console whose machine was deleted when libvirt had not seen that part.
+ */
 export function isLostLog(volume: string, volumes: readonly string[]): boolean {
   const [, log] = /^(heddle-[0-9a-f]{32}-console\.log)\.\d+$/.exec(volume) ?? [];
   return log !== undefined && !volumes.includes(log);

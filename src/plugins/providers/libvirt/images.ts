@@ -72,9 +72,10 @@ export async function loadImage(
 }
 
 /**
- * Gives a machine an unused layer of the image that it has, and leaves its power as it was. The domain is
- * switched to the layer first: a running machine uses it from its next start. So a repetition after an
- * interruption knows whether the machine was on; it makes another layer, since the machine may have been used.
+ * Gives a machine an unused layer of the image that it has, and leaves its power as it was. The
+ * domain is switched to the layer first: a running machine uses it from its next start. So a
+ * repetition after an interruption knows whether the machine was on; it makes another layer,
+ * since the machine may have been used.
  */
 export async function renewDisk(account: LibvirtAccount, key: string): Promise<Outcome> {
   const { virsh, volumes, fields } = account;
@@ -172,7 +173,10 @@ export async function captureImage(
   return outcome;
 }
 
-/** Copies the image from the library with the most complete copy of it. The machine's domain records the state of the copy. */
+/**
+ * Copies the image from the library with the most complete copy of it. The machine's domain
+ * records the state of the copy.
+ */
 export async function retrieveImage(
   { virsh, volumes, fields }: LibvirtAccount,
   { key, providerImage, token, progress }: ImageInput,

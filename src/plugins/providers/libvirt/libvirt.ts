@@ -152,8 +152,8 @@ export class LibvirtProvider extends Provider<LibvirtFields> implements Partial<
   }
 
   /**
-   * The memory of the host, and what running domains may use of it. Processors are not counted: domains may be
-   * given more of them than there are.
+   * The memory of the host, and what running domains may use of it. Processors are not counted:
+   * domains may be given more of them than there are.
    */
   async quota({ flavors }: WantedSizes): Promise<AccountQuota> {
     return { ...(await hostQuota(this.#open().virsh)), sizes: sizesOf(flavors) };
@@ -285,7 +285,10 @@ function machineOf({ uuid, key, tags, state, createdAt }: Domain): Machine {
   return { providerid: uuid, key, tags, state, createdAt };
 }
 
-/** Whether an earlier CREATE may have been cut after it defined the domain. A load gives a domain other volumes. */
+/**
+ * Whether an earlier CREATE may have been cut after it defined the domain. A load gives a
+ * domain other volumes.
+ */
 function mayBeHalfMade({ stateText, disk }: Domain, identity: Identity): boolean {
   return stateText === 'shut off' && disk === identity.disk;
 }
@@ -296,8 +299,8 @@ function consoleLogOf({ hypervisor }: LibvirtFields, base: Volume, { log }: Iden
 }
 
 /**
- * Removes the volumes and then the domain, by which the sweep finds what a cut DELETE left. Any of them may be
- * absent.
+ * Removes the volumes and then the domain, by which the sweep finds what a cut DELETE left. Any
+ * of them may be absent.
  */
 async function remove(
   virsh: Virsh,

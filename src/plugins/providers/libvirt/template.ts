@@ -9,9 +9,9 @@ import type { Volumes } from './volumes.js';
 import { elementsAt, escapeXml } from './xml.js';
 
 /**
- * A domain that is never started: its metadata are what libvirt keeps of an image, because volumes have no tags.
- * Its name is derived from the image's, and its UUID also from the token of the upload or capture: libvirt accepts
- * the first token alone.
+ * A domain that is never started: its metadata are what libvirt keeps of an image, because
+ * volumes have no tags. Its name is derived from the image's, and its UUID also from the token
+ * of the upload or capture: libvirt accepts the first token alone.
  */
 export interface Template extends DomainText {
   /** The image. */
@@ -49,8 +49,8 @@ export async function listTemplates(
 }
 
 /**
- * Makes the template, or finds that of an earlier attempt. Undefined if another token has the image's name. The template
- * of a captured image that failed, or that a person deleted, is replaced.
+ * Makes the template, or finds that of an earlier attempt. Undefined if another token has the
+ * image's name. The template of a captured image that failed, or that a person deleted, is replaced.
  * @throws PluginError NotReady if that template is so young that its capture may be about to make the image.
  */
 export async function claimImage(

@@ -19,9 +19,9 @@ import type { LibvirtAccount } from './images.js';
 import { claimImage, listTemplates, removeTemplate, type Template } from './template.js';
 
 /**
- * Sends the file into a volume of its own, reads it back, and has libvirt copy that to the image: an image is never
- * there before it is whole. An interrupted attempt leaves a template, whose metadata record the copy, and maybe the
- * sent volume; the next attempt uses both.
+ * Sends the file into a volume of its own, reads it back, and has libvirt copy that to the
+ * image: an image is never there before it is whole. An interrupted attempt leaves a template,
+ * whose metadata record the copy, and maybe the sent volume; the next attempt uses both.
  */
 export async function uploadImage(
   account: LibvirtAccount,
@@ -54,7 +54,9 @@ export async function uploadImage(
   return outcome;
 }
 
-/** Deletes the image with these tags, whole or not; one that another upload or capture made is none of ours. */
+/**
+ * Deletes the image with these tags, whole or not; one that another upload or capture made is none of ours.
+ */
 export async function deleteImage(
   { virsh, volumes, fields: { pool } }: LibvirtAccount,
   { providerImage, tags = {} }: LibraryInput,
@@ -134,8 +136,8 @@ async function send(
 }
 
 /**
- * The size of the disk in a file. Refuses what would have libvirt's host read other files, and a raw disk that it would
- * take for another format.
+ * The size of the disk in a file. Refuses what would have libvirt's host read other files, and
+ * a raw disk that it would take for another format.
  */
 async function readDisk(
   file: string,

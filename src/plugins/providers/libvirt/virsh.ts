@@ -60,8 +60,8 @@ export class Virsh {
   }
 
   /**
-   * Runs several commands on one connection, and further connections for many; each runs whatever the result of the
-   * previous one.
+   * Runs several commands on one connection, and further connections for many; each runs
+   * whatever the result of the previous one.
    */
   async batch(commands: readonly string[]): Promise<Answer> {
     const answers: Answer[] = [];

@@ -104,7 +104,10 @@ export class Volumes {
     await this.#virsh.run(['vol-upload', '--pool', this.#pool, name, '/dev/stdin'], { input: content });
   }
 
-  /** A new volume with the content of a disk's file. @throws PluginError Retryable if there is one of that name. */
+  /**
+   * A new volume with the content of a disk's file. @throws PluginError Retryable if there is
+   * one of that name.
+   */
   async make(
     name: string,
     disk: { readonly format: string; readonly capacity: number; readonly content: Readable },

@@ -61,7 +61,9 @@ export class LocalApi {
     this.#api = new JsonApi({ server: endpoint, headers, timeoutMs: callDeadlineMs, signal, calls, kinds });
   }
 
-  /** Returns `found: false` for 404 and 410. @throws PluginError, also if the body does not fit the schema. */
+  /**
+   * Returns `found: false` for 404 and 410. @throws PluginError, also if the body does not fit the schema.
+   */
   async call<Schema extends z.ZodType>(schema: Schema, call: ApiCall): Promise<ApiAnswer<z.infer<Schema>>> {
     const { status, body } = await this.#api.call(call.method, call.path, call.body);
     return status < 300

@@ -46,7 +46,9 @@ export function readBody<Schema extends z.ZodType>(
   );
 }
 
-/** The error of a refusal. Nova answers 403 for quotas and for permissions; only the message tells them apart. */
+/**
+ * The error of a refusal. Nova answers 403 for quotas and for permissions; only the message tells them apart.
+ */
 export function refusal(
   answer: Pick<HttpResponse, 'status' | 'headers' | 'json'>,
   call: HttpCall,
@@ -74,7 +76,7 @@ function kindOf(status: number, message: string): FailureKind {
 }
 
 const remedies: Readonly<Partial<Record<FailureKind, string>>> = {
-  Auth: ". Check the account's credentials and the roles in docs/providers/openstack.md.",
+  Auth: ". Check the account's credentials and the roles in docs/reference/providers/openstack.md.",
   Quota: '. Request a higher quota from the cloud, or use less.',
 };
 

@@ -40,7 +40,9 @@ type GlanceImage = z.output<typeof imageSchema>;
 const pageSchema = z.object({ images: z.array(imageSchema), next: z.string().optional() });
 const anyAnswer = z.unknown();
 
-/** Creates an image record with all tags, then fills it. An interrupted attempt leaves a record without data. */
+/**
+ * Creates an image record with all tags, then fills it. An interrupted attempt leaves a record without data.
+ */
 export async function uploadImage(
   session: Session,
   { image, token, file, format, bytes, tags = {}, progress }: ImageFileInput,

@@ -46,9 +46,9 @@ const describedFloatingsSchema = z
 type Described = z.output<typeof describedSchema>;
 
 /**
- * With a floating address a machine is a port, the address on the port, and the server at the port: so the
- * address is there before the server is, and CONFIRM only has to look. Neither Neutron nor Nova has tokens, so
- * each step finds what an interrupted CREATE made.
+ * With a floating address a machine is a port, the address on the port, and the server at the
+ * port: so the address is there before the server is, and CONFIRM only has to look. Neither
+ * Neutron nor Nova has tokens, so each step finds what an interrupted CREATE made.
  */
 export function partsOf({ floatingNetwork }: OpenStackFields): readonly Step<Subject>[] {
   return floatingNetwork === undefined ? [server] : allParts;
@@ -174,7 +174,10 @@ const server: Step<Subject> = {
 /** All steps, for what is left of a machine whose fields are not known. */
 export const allParts: readonly Step<Subject>[] = [port, floatingAddress, server];
 
-/** What is left of a port that was deleted by hand. Neutron cannot search by a key, so this reads all addresses. */
+/**
+ * What is left of a port that was deleted by hand. Neutron cannot search by a key, so this
+ * reads all addresses.
+ */
 async function floatingsOfKey({ session, key }: Subject): Promise<readonly string[]> {
   const all = await describedFloatings(session);
   return all.filter((floating) => tagsOf(floating)[tagNames.key] === key).map(({ id }) => id);

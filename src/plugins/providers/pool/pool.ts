@@ -17,7 +17,9 @@ import { PluginError } from '../../errors.js';
 import { hasTags } from '../../provider-base/machines.js';
 import type { PoolFields } from './field-types.js';
 
-/** Time in ms until CONFIRM is repeated: for a node that is being made, and for one that waits for capacity. */
+/**
+ * Time in ms until CONFIRM is repeated: for a node that is being made, and for one that waits for capacity.
+ */
 const makingMs = 250;
 const waitingMs = 3_000;
 

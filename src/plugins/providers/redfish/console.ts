@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { PluginError, type ConsoleCommand } from '../../contract.js';
 import { ipmiSchema, ipmitool } from '../../bare-metal/index.js';
@@ -40,8 +40,8 @@ const service = z.object({ ProtocolEnabled: flag, Port: portNumber }).nullish().
 const protocolsSchema = z.object({ SSH: service, IPMI: service });
 
 /**
- * The console by SSH, as newer controllers describe it at their system; by SSH to the shell of the controller, where the
- * administrator names the command that opens it; otherwise by IPMI.
+ * The console by SSH, as newer controllers describe it at their system; by SSH to the shell of
+ * the controller, where the administrator names the command that opens it; otherwise by IPMI.
  * @throws PluginError Invalid if the controller offers none.
  */
 export async function findConsole(
@@ -100,7 +100,7 @@ export function consoleCommandOf(console: SerialConsole, controller: Controller)
   return {
     command: ['ssh', '-F', 'none', '-t', ...options, ...target, ...(command === undefined ? [] : [command])],
     environment: {
-      SSH_ASKPASS: join(import.meta.dirname, 'askpass.sh'),
+      SSH_ASKPASS: fileURLToPath(new URL('./askpass.sh', import.meta.url)),
       SSH_ASKPASS_REQUIRE: 'force',
       HEDDLE_CONTROLLER_PASSWORD: password,
     },

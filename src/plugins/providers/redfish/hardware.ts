@@ -44,7 +44,9 @@ const interfaceSchema = z.object({
 /** Most members of a collection that are read. */
 const most = 64;
 
-/** Reads the system and what it links to. A resource that the controller does not have, or refuses, is absent. */
+/**
+ * Reads the system and what it links to. A resource that the controller does not have, or refuses, is absent.
+ */
 export async function readHardware(http: RedfishHttp, path: string): Promise<Hardware> {
   const get = <Schema extends z.ZodType>(
     schema: Schema,

@@ -38,7 +38,9 @@ export function faultsOfAccount({ resources, programs }: Partial<ServiceFields>)
   ];
 }
 
-/** @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret. */
+/**
+ * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
+ */
 export function readResources({ resources: written }: ServiceFields, provider: string): readonly Resource[] {
   const resources = parseFields(resourcesSchema, written, `resources of provider ${provider}`);
   requireUniqueNames(resources, provider);

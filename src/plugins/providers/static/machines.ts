@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { FieldFault } from '../../../model/field-fault.js';
 import type { Json, JsonObject } from '../../../model/json.js';
+import { machineOfSlot as nameOfSlot } from '../../../model/names.js';
 import type { PluginLog } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import {
@@ -178,6 +179,6 @@ export function slotsOf(machines: readonly StaticMachine[]): readonly string[] {
 
 /** Whose place it is; there may be fewer places by now than when it was taken. */
 export function machineOfSlot(machines: readonly StaticMachine[], slot: string): StaticMachine | undefined {
-  const name = slot.replace(/#\d+$/, '');
+  const name = nameOfSlot(slot);
   return machines.find((machine) => machine.name === name);
 }

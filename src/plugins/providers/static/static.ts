@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { tagNames } from '../../../model/names.js';
+import { machineOfSlot as nameOfSlot, tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/node/task.js';
 import {
   Provider,
@@ -14,6 +14,7 @@ import {
   type MachineInput,
   type PluginContext,
   type ProviderAbilities,
+  type WantedKind,
 } from '../../contract.js';
 import { runCommand } from '../../bare-metal/index.js';
 import { PluginError } from '../../errors.js';
@@ -55,12 +56,7 @@ export class StaticProvider extends Provider<StaticFields> implements Partial<Pr
   async create({ key, flavor, image }: CreateInput): Promise<TaskResult> {
     const { machines, liveness } = await this.account();
     const { machine: named } = this.fields;
-    const fitting = thoseWith(
-      'image',
-      image,
-      thoseWith('flavor', flavor, machines, machines),
-      machines,
-    ).filter(({ name }) => named === undefined || name === named);
+    const fitting = this.fitting(machines, { flavor, image });
     if (fitting.length === 0) {
       throw new PluginError(
         'Invalid',
@@ -85,8 +81,8 @@ export class StaticProvider extends Provider<StaticFields> implements Partial<Pr
   }
 
   /**
-   * Claims before it asks: a query for the claims would wait behind the claims of other nodes. Where the claimed
-   * machine does not answer, it looks for one that does.
+   * Claims before it asks: a query for the claims would wait behind the claims of other nodes.
+   * Where the claimed machine does not answer, it looks for one that does.
    */
   private async takeLiving(key: string, fitting: readonly StaticMachine[]): Promise<string | undefined> {
     const answers = new Map<StaticMachine, Promise<boolean>>();
@@ -135,7 +131,7 @@ export class StaticProvider extends Provider<StaticFields> implements Partial<Pr
         : [...machine.hostKeys, ...(await readHostKeys(knownHosts, machine))];
     return {
       result: {
-        ipaddress: await addressOf(machine),
+        ipaddress: await this.addressOf(machine),
         'ssh-port': machine.port,
         'ssh-auth': machine.sshAuth,
         ...(hostKeys.length > 0 ? { 'ssh-host-key': [...new Set(hostKeys)] } : {}),
@@ -190,14 +186,37 @@ export class StaticProvider extends Provider<StaticFields> implements Partial<Pr
     return (await this.account()).machines.map(({ name }) => name);
   }
 
+  private fitting(
+    machines: readonly StaticMachine[],
+    { flavor, image }: WantedKind,
+  ): readonly StaticMachine[] {
+    const { machine: named } = this.fields;
+    const ofFlavor = thoseWith('flavor', flavor, machines, machines);
+    return thoseWith('image', image, ofFlavor, machines).filter(
+      ({ name }) => named === undefined || name === named,
+    );
+  }
+
   /** A machine without a flavor or an image is taken for any. */
-  async offers(): Promise<AccountOffers> {
+  async offers(wanted: WantedKind): Promise<AccountOffers> {
     const { machines } = await this.account();
+    const held = await this.claims.held();
+    const freeOf = (some: readonly StaticMachine[]): readonly string[] =>
+      slotsOf(some).filter((slot) => held[slot] === undefined);
+    const fitting = freeOf(this.fitting(machines, wanted));
     const namesOf = (key: 'flavor' | 'image'): readonly string[] | undefined => {
       const names = machines.flatMap((machine) => machine[key] ?? []);
       return names.length < machines.length ? undefined : [...new Set(names)];
     };
-    return { flavors: namesOf('flavor'), images: namesOf('image') };
+    return {
+      flavors: namesOf('flavor'),
+      images: namesOf('image'),
+      free: {
+        all: freeOf(machines).length,
+        ofKind: fitting.length,
+        machines: [...new Set(fitting.map((slot) => nameOfSlot(slot)))],
+      },
+    };
   }
 
   /** Another node may have the machine already, so its program must not touch it. */
@@ -243,6 +262,17 @@ export class StaticProvider extends Provider<StaticFields> implements Partial<Pr
   /** LOAD writes nothing, so every image exists. */
   async imageExists(): Promise<Knowledge> {
     return { is: 'yes' };
+  }
+
+  private async addressOf({ address, name }: StaticMachine): Promise<string> {
+    try {
+      return await resolveAddress(address);
+    } catch (error) {
+      throw new PluginError('NotReady', `the address ${address} of machine ${name} cannot be resolved`, {
+        cause: error,
+        remedy: `correct \`address\` of machine ${name} of provider ${this.task.provider.name}, or add the name to DNS`,
+      });
+    }
   }
 
   private unlisted(name = 'of this node'): PluginError {
@@ -320,14 +350,4 @@ async function readHostKeys(file: string, machine: StaticMachine): Promise<reado
     'Invalid',
     `knownHosts ${file} has no key for ${machine.address} port ${machine.port}; verify the key and add it with ssh-keyscan, or set hostKey`,
   );
-}
-
-async function addressOf({ address, name }: StaticMachine): Promise<string> {
-  try {
-    return await resolveAddress(address);
-  } catch (error) {
-    throw new PluginError('NotReady', `the address ${address} of machine ${name} cannot be resolved`, {
-      cause: error,
-    });
-  }
 }

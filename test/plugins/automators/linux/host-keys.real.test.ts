@@ -61,8 +61,9 @@ describe.skipIf(unable !== undefined)('host keys of SSH in a captured image', ()
 });
 
 /**
- * In a namespace of its own, with another /etc and another /sys/class. `be` makes it a machine with this number of its
- * firmware, if any, and with interfaces of these addresses; `boot` prints a digest of its host keys.
+ * In a namespace of its own, with another /etc and another /sys/class. `be` makes it a machine
+ * with this number of its firmware, if any, and with interfaces of these addresses; `boot`
+ * prints a digest of its host keys.
  */
 const namespace = `
 set -eu

@@ -21,7 +21,9 @@ export interface Hypervisor {
   stop(): Promise<void>;
 }
 
-/** Switches machines as the controllers ask it to; they are off first. QEMU without KVM, so any host will do. */
+/**
+ * Switches machines as the controllers ask it to; they are off first. QEMU without KVM, so any host will do.
+ */
 export async function startHypervisor(
   folder: string,
   machines: readonly VirtualMachine[],

@@ -18,8 +18,8 @@ interface SmallSystemOptions {
 }
 
 /**
- * Writes the image of a disk with a Linux that is only an initramfs: it boots within seconds on an emulated processor,
- * and has an SSH server. Gives its host key.
+ * Writes the image of a disk with a Linux that is only an initramfs: it boots within seconds on
+ * an emulated processor, and has an SSH server. Gives its host key.
  */
 export function makeSmallSystem({ folder, rescue, login, file }: SmallSystemOptions): string {
   const key = join(folder, 'host-key');

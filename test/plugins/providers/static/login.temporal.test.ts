@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseSpec } from '../../../../src/schema/cluster/read.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import type { WaitResult } from '../../../../src/client/wait.js';
-import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { makeHostKey, startNode, type TestNode } from '../../../harness/ssh-server.js';
 import { type Stack, startStack } from '../../../harness/stack.js';
 import { freePort } from '../../../harness/free-port.js';
 
@@ -18,7 +18,12 @@ describe('a machine that exists', () => {
       limits: { confirmWithin: '8s' },
     });
     stack = await startStack({
-      accounts: { refusing: { ...rack({ port }), limits: {} }, absent: rack({ port: await freePort() }) },
+      accounts: {
+        other: rack({ port, hostKey: makeHostKey().line }),
+        keyless: rack({ port, password: undefined, keyFile: '/no/such/key' }),
+        refusing: { ...rack({ port }), limits: {} },
+        absent: rack({ port: await freePort() }),
+      },
     });
     await stack.startWorker();
   });
@@ -42,10 +47,33 @@ describe('a machine that exists', () => {
       failure: {
         action: 'CONFIRM',
         kind: 'Auth',
-        message: expect.stringMatching(/refused the login.*It was refused 3 times; correct its entry/),
+        message: expect.stringMatching(/refused the login.*It was refused 3 times$/),
+        remedy: 'correct the user, key or password of machine blade-1 of provider refusing in heddle.yaml',
       },
     });
     expect(node.passwords).toEqual(['wrong', 'wrong', 'wrong']);
+  });
+
+  it.concurrent('holds its cluster at once if it shows another host key', async () => {
+    const { status } = await apply('other');
+    expect(status.nodes[0]?.failure).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringMatching(/shows host key SHA256:/),
+      remedy:
+        'if the new host key is genuine, correct `hostKey` of machine blade-1 of provider other in heddle.yaml',
+    });
+  });
+
+  it.concurrent('holds its cluster at once if its key file is missing', async () => {
+    const { status } = await apply('keyless');
+    const field = 'keyFile of machine blade-1 of provider keyless in heddle.yaml';
+    expect(status.nodes[0]?.failure).toMatchObject({
+      kind: 'Auth',
+      message: expect.stringContaining(
+        `${field}: the secret (file:) cannot be read: /no/such/key: there is no such file`,
+      ),
+      remedy: `provide the secret to the workers, or correct ${field}`,
+    });
   });
 
   it.concurrent('holds its cluster when the time of the account for an answer is over, and is not allocated again', async () => {
@@ -56,7 +84,9 @@ describe('a machine that exists', () => {
       failure: {
         action: 'CONFIRM',
         kind: 'MachineFailed',
-        message: expect.stringMatching(/ECONNREFUSED.*It has not answered for 8 s; switch it on/),
+        message: expect.stringMatching(/ECONNREFUSED.*It has not answered for 8 s$/),
+        remedy:
+          'switch the machine on, or correct the address and port of machine blade-1 of provider absent in heddle.yaml',
       },
     });
   });

@@ -79,6 +79,16 @@ describe('slots', () => {
     });
     for (const key of ['a', 'b']) await create(key);
     expect(await provider().quota()).toEqual({ limits: { nodes: 3 }, used: { nodes: 2 } });
+    expect((await provider().offers({ flavor: 'f', image: 'i' })).free).toEqual({
+      all: 1,
+      ofKind: 0,
+      machines: [],
+    });
+    expect((await provider().offers({ flavor: 'other', image: 'i' })).free).toEqual({
+      all: 1,
+      ofKind: 1,
+      machines: ['two'],
+    });
     await expect(create('c')).rejects.toMatchObject({ kind: 'Capacity' });
     expect(
       await provider().create({

@@ -39,9 +39,9 @@ interface EbsRequest {
 const blockBytes = 524_288;
 
 /**
- * Snapshots and images of moto, with checks of EBS that moto lacks: a snapshot is pending until it is completed, blocks
- * and their sum have the checksums that were sent, nothing is written into a complete snapshot, an image needs a complete
- * one, and its name is unique.
+ * Snapshots and images of moto, with checks of EBS that moto lacks: a snapshot is pending until
+ * it is completed, blocks and their sum have the checksums that were sent, nothing is written
+ * into a complete snapshot, an image needs a complete one, and its name is unique.
  */
 export function openImageApi(moto: Moto): ImageApi {
   const snapshots = new Map<string, StartedSnapshot>();

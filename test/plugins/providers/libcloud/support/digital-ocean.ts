@@ -37,8 +37,9 @@ interface Answer {
 const pageSize = 2;
 
 /**
- * DigitalOcean's API v2 as far as droplets go, by its public reference. A droplet is `new` when it is first
- * looked at and `active` afterwards, and locked for a while after an action; behind its address a real SSH server has the host key of its user data.
+ * DigitalOcean's API v2 as far as droplets go, by its public reference. A droplet is `new` when
+ * it is first looked at and `active` afterwards, and locked for a while after an action; behind
+ * its address a real SSH server has the host key of its user data.
  */
 export async function startDigitalOcean({ isDeaf = false } = {}): Promise<DigitalOcean> {
   const token = 'dop_v1_token-of-the-suite';

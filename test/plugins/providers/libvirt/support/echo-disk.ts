@@ -2,8 +2,8 @@
 export const banner = 'Booted. Type something.\r\n';
 
 /**
- * A disk whose boot sector prints the banner on the first serial port, and then every byte that it reads from it, in
- * angle brackets. An emulated processor boots it within seconds.
+ * A disk whose boot sector prints the banner on the first serial port, and then every byte that
+ * it reads from it, in angle brackets. An emulated processor boots it within seconds.
  */
 export function echoDisk(): Buffer {
   const disk = Buffer.alloc(1_024 * 1_024);

@@ -1,0 +1,242 @@
+# frozen_string_literal: true
+
+# Heddle plugins in Ruby, with only the standard library.
+#
+#     require 'heddle_plugin'
+#
+#     class MyCloud < Heddle::Provider
+#       def create(given) ... end
+#       def confirm(given) ... end
+#       def delete(given) ... end
+#     end
+#
+#     Heddle.run(MyCloud)
+#
+# A worker starts the program for each call, calls one method of a new object, and adds the folder of this file to
+# RUBYLIB. docs/reference/plugins/sdks.md describes it, docs/reference/plugins/contract.md what the methods must do.
+require 'json'
+
+module Heddle
+  # The versions of the protocol that this file speaks.
+  PROTOCOLS = [1].freeze
+
+  # Fails the task. The kind determines the engine's reaction.
+  class PluginError < StandardError
+    attr_reader :kind, :more, :result
+
+    # Further keys: retry_after_ms, exit_code, remedy, stdout, stderr.
+    def initialize(kind, message, result: nil, **more)
+      super(message)
+      @kind = kind
+      @result = result
+      @more = more.compact
+    end
+
+    def answer
+      keys = @more.transform_keys { |name| Heddle.camel(name) }
+      answer = { 'status' => 1, 'error' => { 'kind' => @kind, 'message' => message, **keys } }
+      @result.nil? ? answer : { **answer, 'result' => @result }
+    end
+  end
+
+  # One object serves one call.
+  class Plugin
+    attr_reader :task, :log
+
+    def initialize(task, link)
+      @task = task
+      @link = link
+      @log = Log.new
+    end
+
+    # Sends a request that the descriptor names, and returns its answer.
+    def request(name, **keys)
+      @link.request(name, **keys)
+    end
+  end
+
+  # Has create(given), confirm(given) and delete(given), which return the result, and may have list(tags), find(key)
+  # and other abilities, whose names the descriptor lists.
+  class Provider < Plugin
+    # The account's fields and the user's, with defaults and resolved secrets.
+    def fields
+      task['provider']['fields']
+    end
+
+    # Waits until the account may be called once more; needs the request calls.take in the descriptor.
+    def take_call
+      request('calls.take')
+    end
+  end
+
+  # Carries out actions on the node of the task. Without a method of its own an action is carried out by
+  # carry_out(action, script, data).
+  class Automator < Plugin
+    # The task's node, by requests to the engine, which has the connection and the login.
+    attr_reader :shell
+
+    def initialize(task, link)
+      super
+      @shell = Shell.new(link)
+    end
+
+    # The fields of the service's action.
+    def fields
+      task['service']['action']['fields']
+    end
+
+    # Prepares a node. Runs any number of times.
+    def bootstrap(_ssh_auth); end
+
+    def carry_out(action, _script, _data)
+      raise PluginError.new('Invalid', "#{self.class} does not implement #{action}")
+    end
+
+    %w[install configure init start stop remove].each do |action|
+      define_method(action) { |script, data| carry_out(action, script, data) }
+    end
+  end
+
+  class Shell
+    def initialize(link)
+      @link = link
+    end
+
+    # Runs a script once, also after a crash: a later attempt of the task gets the outcome of the same run. Returns
+    # exitCode, stdout, stderr and results.
+    def run(text, **options)
+      @link.request('run', text: text, **options)
+    end
+
+    # Runs a command. A later attempt runs it again, so it must be safe to repeat.
+    def exec(*command, **options)
+      @link.request('exec', command: command, **options)
+    end
+
+    def put_file(path, content, **options)
+      @link.request('putFile', path: path, content: content, **options)
+    end
+  end
+
+  class Log
+    %w[debug info warn error].each do |level|
+      define_method(level) { |message| $stderr.puts(JSON.generate('level' => level, 'message' => message.to_s.scrub)) }
+    end
+  end
+
+  # Messages to and from the engine. Standard output belongs to them: what else is printed goes to the log.
+  class Link
+    def initialize
+      @input = $stdin
+      @input.set_encoding('UTF-8')
+      @output = $stdout.dup
+      @output.sync = true
+      $stdout.reopen($stderr)
+      $stdout.sync = true
+      @sent = 0
+    end
+
+    def receive
+      line = @input.gets
+      line.nil? ? { 'cancel' => 'the engine closed the input' } : JSON.parse(line)
+    end
+
+    def send_message(message)
+      @output.write("#{JSON.generate(message)}\n")
+    end
+
+    # Sends a request and returns its answer; options such as timeout_ms are sent as timeoutMs.
+    def request(name, **keys)
+      @sent += 1
+      send_message({ 'id' => @sent, 'request' => name, **keys.compact.transform_keys { |key| Heddle.camel(key) } })
+      answer = receive
+      raise PluginError.new('Retryable', "the call was ended: #{answer['cancel']}") if answer.key?('cancel')
+      raise Heddle.received(answer['error']) if answer.key?('error')
+
+      answer['result']
+    end
+  end
+
+  module_function
+
+  # Serves the call that the engine sends, and ends.
+  def run(plugin_class)
+    serve { |task, link| call(plugin_class, task, link) }
+  end
+
+  # Receives a task and answers with what the block returns.
+  def serve
+    link = Link.new
+    task = link.receive
+    answer = begin
+      check_protocol(task)
+      yield(task, link)
+    rescue PluginError => e
+      e.answer
+    rescue StandardError, NotImplementedError => e
+      # A defect of the plugin: the engine tries again, and then holds the operation.
+      cause = { 'name' => e.class.name, 'message' => e.message, 'stack' => (e.backtrace || []).join("\n")[0, 8000] }
+      { 'status' => 1, 'error' => { 'kind' => 'Internal', 'message' => e.message, 'cause' => cause } }
+    end
+    link.send_message(answer)
+  end
+
+  # The error of a task that the engine repeats after this delay.
+  def not_ready(message, again_ms)
+    PluginError.new('NotReady', message, retry_after_ms: again_ms)
+  end
+
+  # The error for an HTTP status, unless the code in the answer says which kind it is. Retry-After in seconds.
+  def refusal(status, message, retry_after: nil, kind: nil)
+    transient = status == 429 || status >= 500
+    kind ||= [401, 403].include?(status) ? 'Auth' : (transient ? 'Retryable' : 'Invalid')
+    after = retry_after.to_s.match?(/\A\d{1,6}\z/) ? retry_after.to_i * 1000 : nil
+    PluginError.new(kind, message, retry_after_ms: after)
+  end
+
+  def check_protocol(task)
+    return if PROTOCOLS.include?(task['protocol'])
+
+    raise PluginError.new('Invalid', "the plugin does not speak version #{task['protocol'].inspect} of the protocol")
+  end
+
+  def call(plugin_class, task, link)
+    name = snake(task['call'])
+    given = task['input']
+    plugin = plugin_class.new(task, link)
+    # Only methods of plugins, not those that every object has.
+    unless plugin.class.public_method_defined?(name) && plugin.class.instance_method(name).owner <= Plugin
+      raise PluginError.new('Invalid', "#{plugin_class} does not implement #{task['call']}")
+    end
+
+    case name
+    when 'create', 'confirm', 'delete' then action(plugin.public_send(name, given))
+    when 'bootstrap' then action(plugin.bootstrap(given['sshAuth']))
+    when 'list' then { 'status' => 0, 'result' => plugin.list(given['tags']) }
+    when 'find' then { 'status' => 0, 'result' => plugin.find(given['key']) }
+    else
+      return action(plugin.public_send(name, given['script'], given['data'])) if given.key?('script')
+
+      { 'status' => 0, 'result' => plugin.public_send(name, *given['arguments']) }
+    end
+  end
+
+  # Ruby returns the value of the last expression of a method, so only a mapping is a result.
+  def action(returned)
+    { 'status' => 0, 'result' => returned.is_a?(Hash) ? returned : {} }
+  end
+
+  # The engine's own error, which is passed on unchanged.
+  def received(error)
+    keys = error.reject { |name, _| %w[kind message cause].include?(name) }
+    PluginError.new(error['kind'], error['message'], **keys.transform_keys { |name| snake(name).to_sym })
+  end
+
+  def camel(name)
+    name.to_s.gsub(/_(\w)/) { Regexp.last_match(1).upcase }
+  end
+
+  def snake(name)
+    name.gsub(/[A-Z]/) { |letter| "_#{letter.downcase}" }
+  end
+end

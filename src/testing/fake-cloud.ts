@@ -1,0 +1,92 @@
+import { startMachineService, type MachineService, type MachineServiceOptions } from './machine-service.js';
+import { openProxy, type CallFault, type PassingCall } from './proxy.js';
+
+/** How often an API fails by itself. A repeated call passes, so that callers that retry get through. */
+export interface Flakiness {
+  /** Every how many calls one is refused, with 429 and 503 in turn. Default: none. */
+  readonly refuseEvery?: number | undefined;
+  /** Every how many calls one is carried out and its answer is lost. Default: none. */
+  readonly loseEvery?: number | undefined;
+}
+
+/** Stands before an HTTP API. */
+export interface FlakyApi {
+  readonly endpoint: string;
+  /** While it is calm, every call passes. */
+  readonly calm: (isCalm: boolean) => void;
+  /** How many calls it let fail so far. */
+  readonly failures: () => { readonly refused: number; readonly lost: number };
+  readonly close: () => Promise<void>;
+}
+
+/** Lets calls to the HTTP API at this address fail now and then, as those of clouds do. */
+export async function startFlakyApi(target: string, flakiness: Flakiness): Promise<FlakyApi> {
+  const proxy = await openProxy(target);
+  const spared = new Set<string>();
+  let isCalm = false;
+  let refused = 0;
+  let lost = 0;
+  const faultOf = ({ method, path, number }: PassingCall): CallFault | undefined => {
+    const [isRefused, isLost] = [isTurn(number, flakiness.refuseEvery), isTurn(number, flakiness.loseEvery)];
+    const call = `${method} ${path}`;
+    if (isCalm || spared.delete(call) || (!isRefused && !isLost)) return undefined;
+    spared.add(call);
+    if (isRefused) refused += 1;
+    else lost += 1;
+    return isRefused ? refusals[refused % refusals.length] : { kind: 'lose' };
+  };
+  proxy.set(faultOf);
+  return {
+    endpoint: proxy.endpoint,
+    calm: (calm) => {
+      isCalm = calm;
+    },
+    failures: () => ({ refused, lost }),
+    close: () => proxy.close(),
+  };
+}
+
+function isTurn(number: number, every: number | undefined): boolean {
+  return every !== undefined && number % every === 0;
+}
+
+/** As load balancers refuse: not in the API's own form. */
+const refusals: readonly CallFault[] = [
+  {
+    kind: 'answer',
+    status: 429,
+    headers: { 'content-type': 'text/html', 'retry-after': '1' },
+    body: '<html>Too Many Requests</html>',
+  },
+  {
+    kind: 'answer',
+    status: 503,
+    headers: { 'content-type': 'text/html' },
+    body: '<html>Service Unavailable</html>',
+  },
+];
+
+export type FakeCloudOptions = Pick<MachineServiceOptions, 'pageSize' | 'lagMs'> & Flakiness;
+
+/** A machine service that lags and fails. Its methods reach it past the failures. */
+export type FakeCloud = MachineService & Pick<FlakyApi, 'calm' | 'failures'>;
+
+/** Starts a fake cloud on loopback: real machines with SSH, small pages, late lists, refused and lost calls. */
+export async function startFakeCloud({
+  pageSize,
+  lagMs,
+  ...flakiness
+}: FakeCloudOptions = {}): Promise<FakeCloud> {
+  const service = await startMachineService({ pageSize, lagMs });
+  const api = await startFlakyApi(service.endpoint, flakiness);
+  return {
+    ...service,
+    endpoint: api.endpoint,
+    calm: api.calm,
+    failures: api.failures,
+    close: async () => {
+      await api.close();
+      await service.close();
+    },
+  };
+}
