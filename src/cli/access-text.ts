@@ -30,8 +30,8 @@ interface LogIn extends Readonly<Record<'user' | 'address' | 'port' | 'hostKey',
 }
 
 /**
- * The ssh command with which the user logs in. It offers only the user's credentials and accepts only the machine's
- * host key, regardless of known_hosts.
+ * The ssh command with which the user logs in. It offers only the user's credentials and
+ * accepts only the machine's host key, regardless of known_hosts.
  */
 function logInCommand({ hostKey, hasPassword, keyFile, ...target }: LogIn): string {
   const plain = sshCommand(target);

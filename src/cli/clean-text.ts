@@ -5,8 +5,8 @@ const controls = /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/gu;
 const controlsOrLayout = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu;
 
 /**
- * Text from nodes, plugins and other users, made harmless for a terminal. Lines and tabs stay; a line that was
- * overwritten repeatedly, such as a progress bar, is reduced to its last state.
+ * Text from nodes, plugins and other users, made harmless for a terminal. Lines and tabs stay;
+ * a line that was overwritten repeatedly, such as a progress bar, is reduced to its last state.
  */
 export function cleanText(text: string): string {
   return stripVTControlCharacters(text)

@@ -1,5 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { describedArgument } from './argument-texts.js';
 import { CliError } from './errors.js';
+import { helpEnd } from './help-format.js';
 import { pairParser } from './pairs.js';
 import { serverAddressForm, wrongServerAddress } from '../model/endpoint.js';
 import { labelRule, parseLabel, type Labels } from '../model/cluster/labels.js';
@@ -13,7 +15,10 @@ type Handler = (...wordsAndOptions: never[]) => Promise<number>;
 export interface CommandDefinition {
   /** Begins a group of commands in the help. */
   readonly heading?: string;
-  /** `load <machine>`. The words in brackets are kinds of values, which `completion/candidates.ts` completes. */
+  /**
+   * `load <machine>`. The words in brackets are kinds of values, which `argument-texts.ts` describes and
+   * `completion/candidates.ts` completes.
+   */
   readonly usage: string;
   readonly alias?: string;
   readonly about: string;
@@ -21,12 +26,17 @@ export interface CommandDefinition {
   readonly more?: string;
   /** Replaces `about` in the command's own help. */
   readonly description?: string;
-  /** Ends the command's own help. */
-  readonly example?: string;
+  /**
+   * Calls of it, in the words of a shell. A command with subcommands has the examples of the first of them.
+   */
+  readonly examples?: readonly string[];
+  /** The page in docs/ about it and its subcommands. Default: that of its parent. */
+  readonly page?: string;
+  /** After those of `usage`. */
   readonly arguments?: readonly Argument[];
   readonly options?: readonly Option[];
   /** Which of the common options it takes; `server` by default. */
-  readonly needs?: 'server' | 'configuration' | 'nothing';
+  readonly needs?: 'server' | 'configuration' | 'output' | 'nothing';
   /** For programs: the help does not show it. */
   readonly hidden?: boolean;
   /** What it writes with --json: one of these documents, described in schemas/output. */
@@ -47,31 +57,26 @@ export function command(
 /** Runs a handler, which returns the exit code. */
 export type Run = (handler: () => Promise<number>) => Promise<void>;
 
-export function addCommand(parent: Command, definition: CommandDefinition, run: Run): void {
-  const {
-    heading,
-    usage,
-    alias,
-    about,
-    more = '',
-    description = `${about}${more}`,
-    example,
-    load,
-    hidden: isHidden,
-  } = definition;
+export function addCommand(
+  parent: Command,
+  definition: CommandDefinition,
+  run: Run,
+  pageOfParent = generalPage,
+): void {
+  const { heading, alias, about, load, hidden: isHidden, page = pageOfParent } = definition;
   if (heading !== undefined) parent.commandsGroup(heading);
   const added = parent
-    .command(usage, { hidden: isHidden })
+    .command(commandName(definition), { hidden: isHidden })
     .summary(about)
-    .description(example === undefined ? description : `${description}: ${example}`);
+    .description(describeCommand(definition))
+    .addHelpText('after', () => helpEnd(examplesOf(definition), page));
   if (alias !== undefined) added.alias(alias);
-  for (const argument of definition.arguments ?? []) added.addArgument(argument);
+  for (const argument of argumentsOf(definition)) added.addArgument(argument);
   for (const one of definition.options ?? []) added.addOption(one);
   if (load === undefined) {
     for (const one of commonOptions.server) added.addOption(hidden(one));
   } else {
     const { needs = 'server' } = definition;
-    if (needs !== 'nothing') added.optionsGroup('Common options:');
     for (const one of commonOptions[needs]) added.addOption(one);
     added.action((...words: unknown[]) => {
       const options = { ...optionsBefore(added), ...(words.at(-2) as object) };
@@ -80,13 +85,41 @@ export function addCommand(parent: Command, definition: CommandDefinition, run: 
   }
   // Otherwise a command with options of its own takes those of its subcommands.
   if (definition.commands !== undefined) added.enablePositionalOptions();
-  for (const inner of definition.commands ?? []) addCommand(added, inner, run);
+  for (const inner of definition.commands ?? []) addCommand(added, inner, run, page);
+}
+
+/** The page about all commands. */
+export const generalPage = 'reference/cli.md';
+
+/** The name in its usage: `load` of `load <machine>`. */
+export function commandName({ usage }: CommandDefinition): string {
+  return usage.split(' ', 1).join();
+}
+
+/** A sentence about a command. */
+export function describeCommand({
+  about,
+  more = '',
+  description = `${about}${more}`,
+}: Pick<CommandDefinition, 'about' | 'more' | 'description'>): string {
+  return `${description.charAt(0).toUpperCase()}${description.slice(1)}.`;
+}
+
+/** The arguments of its usage, then the declared ones. */
+export function argumentsOf({ usage, arguments: declared = [] }: CommandDefinition): readonly Argument[] {
+  return [...usage.split(' ').slice(1).map(describedArgument), ...declared];
+}
+
+/** Its examples, or the first example of each of its first subcommands. */
+export function examplesOf({ examples, commands = [] }: CommandDefinition): readonly string[] {
+  return examples ?? commands.slice(0, 3).flatMap((inner) => examplesOf(inner).slice(0, 1));
 }
 
 /** Declares the common options before the verb: `heddle --json list`. */
 export function addCommonOptions(program: Command): void {
-  program.optionsGroup('Common options, before or after the command:');
-  for (const one of commonOptions.server) program.addOption(one);
+  const heading = 'Common options, anywhere on the line:';
+  for (const one of commonOptions.server) program.addOption(one.helpGroup(heading));
+  program.addHelpOption(new Option('-h, --help', 'print help').helpGroup(heading));
 }
 
 /** The common options that stand before a command. @throws CliError Usage for one that it does not take. */
@@ -148,8 +181,9 @@ export function choice(
   return option(flags, description, { fallback }).choices(choices);
 }
 
-export function argument<Value>(name: string, description: string, parse: Parser<Value>): Argument {
-  return new Argument(name, description).argParser(parse);
+export function argument<Value>(name: string, description: string, parse?: Parser<Value>): Argument {
+  const made = new Argument(name, description);
+  return parse === undefined ? made : made.argParser(parse);
 }
 
 /** Parses a value of an option, given also the value before when the option is repeated. */
@@ -198,10 +232,8 @@ const timeoutOption = option(
   { parse: durationMs('It must be a duration such as 30s, 10m or 1h30m, of at most 30 days.') },
 );
 
-/** Waiting is the default; --wait states it explicitly. */
 export const waitOptions: readonly Option[] = [
-  new Option('--wait', 'wait until it is done, and show progress').default(true, 'true'),
-  option('--no-wait', 'return as soon as the request is accepted'),
+  option('--no-wait', 'return once the request is accepted, instead of waiting until it is done'),
   timeoutOption,
 ];
 
@@ -225,11 +257,18 @@ export function labelOption(description: string): Option {
   });
 }
 
-export const planOption = option('--plan', 'only show what would be done; nothing is changed');
+const planOption = option('--plan', 'only show what would be done; nothing is changed');
+
+export const verboseOption = option(
+  '--verbose',
+  'show every task of the plan in order, and what it waits for',
+);
+
+export const planOptions: readonly Option[] = [planOption, verboseOption];
 
 /** Options of every operation of a cluster, beside its own. */
 export const operationOptions: readonly Option[] = [
-  planOption,
+  ...planOptions,
   option('--queue', 'wait for earlier operations instead of being refused while the cluster is busy'),
   ...waitOptions,
 ];
@@ -245,6 +284,13 @@ export const rollingOption = option(
 
 export const nodesOption = namesOption('--nodes <nodes>', 'only these nodes, such as app-1,app-2', 'nodes');
 
+/** Which nodes a command is about, beside `nodesOption`. */
+export const selectionOptions: readonly Option[] = [
+  nodesOption,
+  namesOption('--services <services>', 'only nodes with one of these services, such as web,db', 'services'),
+  namesOption('--groups <groups>', 'only nodes of these groups of the file, such as app,lb', 'groups'),
+];
+
 /** What an apply is limited to. */
 export const scopeOptions: readonly Option[] = [
   nodesOption,
@@ -256,7 +302,7 @@ export const scopeOptions: readonly Option[] = [
 ];
 
 /** Names separated by commas; may be repeated. */
-function namesOption(flags: string, description: string, of: string): Option {
+export function namesOption(flags: string, description: string, of: string): Option {
   return option<readonly string[] | undefined>(flags, description, {
     parse: (text, before) => {
       const names = splitList(text);
@@ -278,7 +324,7 @@ const parseAddress = parser(`It must be ${serverAddressForm}.`, (text) =>
 
 /** Values of the variables of a cluster file. Both may be repeated. */
 export const variableOptions: readonly Option[] = [
-  option('--var <name=value>', 'a value for a variable of the file; overrides HEDDLE_VAR_<name>', {
+  option('--var <variable=value>', 'a value for a variable of the file; overrides HEDDLE_VAR_<name>', {
     parse: pairParser('--var'),
   }),
   option<readonly string[] | undefined>('--var-file <file>', 'values for variables, as YAML or JSON', {
@@ -297,8 +343,9 @@ const configurationOptions = [
   ),
 ];
 
-export const commonOptions: Readonly<Record<'server' | 'configuration' | 'nothing', readonly Option[]>> = {
+export const commonOptions: Readonly<Record<NonNullable<CommandDefinition['needs']>, readonly Option[]>> = {
   nothing: [],
+  output: [jsonOption],
   configuration: configurationOptions,
   server: [
     ...configurationOptions,

@@ -1,7 +1,7 @@
 import { givenByEnvironment } from '../config/index.js';
 import type { Json } from '../model/json.js';
 import type { GivenValue, GivenValues } from '../schema/cluster/bind.js';
-import { maxFileBytes, maxSpecDepth } from '../schema/cluster/read.js';
+import { maxFileBytes, maxSpecDepth } from '../schema/cluster/compose.js';
 import type { VariableDeclaration } from '../schema/cluster/variable.js';
 import { isPlainObject } from '../schema/plain-json.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
@@ -22,11 +22,22 @@ export interface VariableOptions {
 type Declared = Readonly<Record<string, VariableDeclaration>>;
 
 /**
- * The values of variables: by --var, else the last --var-file that has one, else HEDDLE_VAR_x. On a terminal,
- * those that have none and no default are asked for.
+ * The given values, completed on a terminal by asking for those of variables that have none and no default.
  * @throws ProblemsError for a file of values, with places; CliError Interrupted.
  */
-export async function givenVariables(declared: Declared, options: VariableOptions): Promise<GivenValues> {
+export async function completeVariables(declared: Declared, options: VariableOptions): Promise<GivenValues> {
+  const given = givenVariables(declared, options);
+  return options.json === true ? given : { ...given, ...(await askMissing(declared, given)) };
+}
+
+/**
+ * The values of variables: by --var, else the last --var-file that has one, else HEDDLE_VAR_x.
+ * @throws ProblemsError for a file of values, with places.
+ */
+export function givenVariables(
+  declared: Declared,
+  options: Pick<VariableOptions, 'var' | 'varFile'>,
+): GivenValues {
   const given: Record<string, GivenValue> = {};
   for (const [name, text] of Object.entries(givenByEnvironment())) {
     // Other files may use the other variables of an environment.
@@ -36,10 +47,13 @@ export async function givenVariables(declared: Declared, options: VariableOption
   for (const file of options.varFile ?? []) Object.assign(given, readValues(file, declared));
   for (const [name, text] of options.var ?? [])
     given[name] = { value: valueOf(text, declared[name]), by: `--var ${name}` };
-  return { ...given, ...(await askMissing(declared, given, options)) };
+  return given;
 }
 
-/** A text as a value of the variable's type; the text itself if it does not have that type, for the check to report. */
+/**
+ * A text as a value of the variable's type; the text itself if it does not have that type, for
+ * the check to report.
+ */
 function valueOf(text: string, { type = 'text' }: VariableDeclaration = {}): Json {
   if (type === 'text') return text;
   if (type === 'number') return /^\s*$/.test(text) || !Number.isFinite(Number(text)) ? text : Number(text);
@@ -75,16 +89,12 @@ function readValues(file: string, declared: Declared): GivenValues {
   );
 }
 
-async function askMissing(
-  declared: Declared,
-  given: GivenValues,
-  { json = false }: VariableOptions,
-): Promise<GivenValues> {
+async function askMissing(declared: Declared, given: GivenValues): Promise<GivenValues> {
   const missing = Object.entries(declared).filter(
     ([name, { from, default: fallback }]) =>
       given[name] === undefined && from === undefined && fallback === undefined,
   );
-  if (missing.length === 0 || json) return {};
+  if (missing.length === 0) return {};
   const terminal = openTerminal();
   if (terminal === undefined) return {};
   const answers: Record<string, GivenValue> = {};

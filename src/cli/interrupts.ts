@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
+import { exitCodes } from './errors.js';
 
 /** What ends a wait: a signal, or the end of the reader of the output. */
 type Interrupt = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
 
 /** As shells have it: 128 and the number of the signal. */
-const exitCodes: Readonly<Record<Interrupt, number>> = {
-  SIGINT: 130,
+export const interruptCodes: Readonly<Record<Interrupt, number>> = {
+  SIGINT: exitCodes.interrupted,
   SIGTERM: 143,
   SIGHUP: 129,
   SIGPIPE: 141,
@@ -18,7 +19,7 @@ let isGone = false;
 
 /** The exit code of a command that was interrupted; undefined if it was not. */
 export function exitCodeOfInterrupt(): number | undefined {
-  return interrupt === undefined ? undefined : exitCodes[interrupt];
+  return interrupt === undefined ? undefined : interruptCodes[interrupt];
 }
 
 /** Whether the reader of the output has ended. */
@@ -27,8 +28,9 @@ export function isReaderGone(): boolean {
 }
 
 /**
- * Interrupts waits, because the reader of the output has ended. Returns false if there was never a wait. Does not listen
- * to SIGPIPE: without a listener, Node.js ignores the signal, but after its removal the next write would end the process.
+ * Interrupts waits, because the reader of the output has ended. Returns false if there was
+ * never a wait. Does not listen to SIGPIPE: without a listener, Node.js ignores the signal, but
+ * after its removal the next write would end the process.
  */
 export function interruptByReader(): boolean {
   if (waiting.size === 0) return false;
@@ -46,9 +48,10 @@ export interface InterruptWatch {
 }
 
 /**
- * Watches for Ctrl-C, a plain kill, a closed terminal, or the end of the reader of the output. A second Ctrl-C or kill
- * has its default effect; a closed terminal, of which shell and system both notify, has none. The end of the reader is
- * noticed after `release` too: without it the command does not end at once, and the exit code says so.
+ * Watches for Ctrl-C, a plain kill, a closed terminal, or the end of the reader of the output.
+ * A second Ctrl-C or kill has its default effect; a closed terminal, of which shell and system
+ * both notify, has none. The end of the reader is noticed after `release` too: without it the
+ * command does not end at once, and the exit code says so.
  */
 export function catchInterrupt(): InterruptWatch {
   const controller = new AbortController();

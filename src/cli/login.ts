@@ -1,6 +1,12 @@
 import type { Config } from '../config/index.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
-import { findReferences, isCommand, possibleReferences } from '../model/secret-reference.js';
+import { machineOf } from '../model/names.js';
+import {
+  findReferences,
+  isCommand,
+  possibleReferences,
+  type SecretOrigin,
+} from '../model/secret-reference.js';
 import { refuseUntrusted } from '../schema/named-files.js';
 import { resolveSecrets } from '../secrets/reference.js';
 import type { SshTarget } from '../ssh/target.js';
@@ -86,7 +92,12 @@ export async function findTarget(
     readonly mayPin?: boolean;
   },
 ): Promise<SshTarget> {
-  const auth = await resolveLogin(config, { node, account, auth: authOf(payload) });
+  const auth = await resolveLogin(config, {
+    node,
+    machine: machineOf(payload),
+    account,
+    auth: authOf(payload),
+  });
   const jump = config.providers[account]?.jump;
   if (jump === undefined) return readTarget(node, { payload, auth, mayPin });
   refuseUntrusted(
@@ -94,14 +105,18 @@ export async function findTarget(
     jump['agent'],
     (why) => new CliError('Invalid', `the agent for the jump host: ${why}`),
   );
-  const way = await resolveHere(config, jump, `jump host on the way to ${node}`);
-  return readTarget(node, { payload, auth, mayPin, jump: way });
+  const { jumpOrigin, jumpSecrets } = await import('../plugins/login-references.js');
+  const way = await resolveHere(config, jump, jumpSecrets(account, jump));
+  const target = readTarget(node, { payload, auth, mayPin, jump: way });
+  return { ...target, jump: target.jump && { ...target.jump, origin: jumpOrigin(account) } };
 }
 
 type LoginConfig = Pick<Config, 'environment' | 'providers' | 'plugins' | 'programs'>;
 
 interface KnownLogin {
   readonly node: string;
+  /** The name of its machine, for messages. */
+  readonly machine?: string | undefined;
   /** Name of the node's provider account. */
   readonly account: string;
   readonly auth: JsonObject;
@@ -114,11 +129,11 @@ interface KnownLogin {
  */
 export async function resolveLogin(
   config: LoginConfig,
-  { node, account, auth }: KnownLogin,
+  { node, machine, account, auth }: KnownLogin,
 ): Promise<JsonObject> {
   const { providers } = config;
   if (possibleReferences(auth).length === 0) return auth;
-  const [{ inspectPlugins }, { loginReferences }, { foreignReferences }] = await Promise.all([
+  const [{ inspectPlugins }, { loginReferences }, { fieldOf, foreignReferences }] = await Promise.all([
     import('./inspect-plugins.js'),
     import('../plugins/login-references.js'),
     import('../schema/references.js'),
@@ -133,20 +148,25 @@ export async function resolveLogin(
       `${place} holds a secret reference that is neither in the fields of provider ${account} in the heddle.yaml of this computer nor in the inventory that they name, so it is not resolved`,
     );
   }
-  return resolveHere(config, auth, place);
+  return resolveHere(config, auth, { place, fieldOf: (reference) => fieldOf(own, reference, machine) });
 }
 
 /** Opening a session must not run any program other than SSH. @throws CliError Refused for `exec:`. */
 async function resolveHere(
   { environment }: Pick<Config, 'environment'>,
   written: JsonObject,
-  place: string,
+  { place, fieldOf }: Pick<SecretOrigin, 'place' | 'fieldOf'>,
 ): Promise<JsonObject> {
-  if (findReferences(written).some(({ reference }) => isCommand(reference)))
+  const command = findReferences(written).find(({ reference }) => isCommand(reference))?.reference;
+  if (command !== undefined)
     throw new CliError(
       'Refused',
-      `${place} is the output of a program (exec:), which this command does not run: use file: or env: in heddle.yaml, or heddle exec, which runs on a worker`,
+      `${fieldOf?.(command) ?? place} is the output of a program (exec:), which this command does not run: use file: or env: in heddle.yaml, or heddle exec, which runs on a worker`,
     );
-  const { value } = await resolveSecrets(written, { environment }, { writtenBy: 'administrator', place });
+  const { value } = await resolveSecrets(
+    written,
+    { environment },
+    { writtenBy: 'administrator', place, fieldOf, reader: 'this computer' },
+  );
   return isJsonObject(value) ? value : {};
 }

@@ -31,8 +31,9 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 /**
- * The reader of the output may stop reading: `heddle list | head -1`. That ends the command at once, unless it waits
- * for something or has something to return: then it is interrupted. A command that does not wait continues without a reader of its notes: its exit code is more important.
+ * The reader of the output may stop reading: `heddle list | head -1`. That ends the command at
+ * once, unless it waits for something or has something to return: then it is interrupted. A command
+ * that does not wait continues without a reader of its notes: its exit code is more important.
  */
 function watchReader(): void {
   const watch = (stream: NodeJS.WriteStream, otherwise: () => void): void => {

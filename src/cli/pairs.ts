@@ -6,8 +6,8 @@ import { exitCodes } from './errors.js';
 export type Pairs = readonly (readonly [name: string, text: string])[];
 
 /**
- * A parser for an option NAME=VALUE that may be repeated with other names. Errors contain no value, because it may be a
- * secret.
+ * A parser for an option NAME=VALUE that may be repeated with other names. Errors contain no
+ * value, because it may be a secret.
  */
 export function pairParser(flag: string): (text: string, before: Pairs | undefined) => Pairs {
   return (text, before = []) => {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../model/json.js';
+import type { JsonObject } from '../model/json.js';
 import type { Config } from '../config/index.js';
 import type { ProviderAccount } from '../model/provider-account.js';
 import type { PluginContext, PluginLog } from '../plugins/contract.js';
@@ -9,25 +9,17 @@ import { checkFieldFiles } from '../schema/field-files.js';
 import { checkFields, checkResolved } from '../schema/fields.js';
 import { passedReferences } from '../schema/references.js';
 import { hasErrors, ProblemsError, type Problem } from '../schema/problem.js';
-import { resolveSecrets } from '../secrets/reference.js';
+import { resolveFields, type ResolvedFields } from '../secrets/resolve-fields.js';
 
-export interface ResolvedFields {
-  readonly fields: JsonObject;
-  readonly secrets: readonly string[];
-}
-
-/** Resolves references that the administrator wrote. */
-export async function resolveFields(
+/** Resolves references that the administrator wrote, except in the fields `passed`. */
+export function resolveOwnFields(
   environment: Config['environment'],
   written: JsonObject,
   place: string,
+  passed: readonly string[] = [],
 ): Promise<ResolvedFields> {
-  const { value, secrets } = await resolveSecrets(
-    written,
-    { environment },
-    { writtenBy: 'administrator', place },
-  );
-  return { fields: isJsonObject(value) ? value : {}, secrets };
+  const origin = { writtenBy: 'administrator', place, reader: 'this computer' } as const;
+  return resolveFields(written, { environment }, origin, passed);
 }
 
 /**
@@ -40,14 +32,10 @@ export async function resolveProviderFields(
   written: JsonObject,
   place: string,
 ): Promise<ResolvedFields> {
-  const passed = passedReferences(descriptor);
-  const split = (isPassed: boolean): JsonObject =>
-    Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === isPassed));
-  const resolved = await resolveFields(environment, split(false), place);
-  const fields = { ...resolved.fields, ...split(true) };
+  const resolved = await resolveOwnFields(environment, written, place, passedReferences(descriptor));
   // References may name files too.
-  refuseProblems(checkFieldFiles(descriptor, fields, ['fields']));
-  return { ...resolved, fields };
+  refuseProblems(checkFieldFiles(descriptor, resolved.fields, ['fields']));
+  return resolved;
 }
 
 /** Checked, with defaults, secrets resolved, as a worker does. @throws ProblemsError, PluginError Auth */

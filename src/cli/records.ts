@@ -50,7 +50,10 @@ export async function exportRecords<Carried extends Moved>(
   });
 }
 
-/** Asks for confirmation before an exported pool or image resumes. @throws CliError Refused if it is not exported. */
+/**
+ * Asks for confirmation before an exported pool or image resumes. @throws CliError Refused if
+ * it is not exported.
+ */
 export async function confirmGoOn(
   noun: Noun,
   name: string,
@@ -95,7 +98,7 @@ export function readRecords<Carried extends Moved>(
   try {
     text = openText(keys, purposeOf(noun), document['records']);
   } catch (cause) {
-    throw cause instanceof KeyError && cause.invalid ? wrong(cause.message, cause) : cause;
+    throw cause instanceof KeyError && cause.code === 'Invalid' ? wrong(cause.message, cause) : cause;
   }
   const records = JSON.parse(text) as Records<Carried>;
   if (records.version !== 1) throw wrong('they are of an unknown version');

@@ -1,24 +1,11 @@
 import { HeddleError, type HeddleErrorCode } from '../client/errors.js';
 import type { ErrorReport } from '../schema/output/documents.js';
-import { cleanText } from './clean-text.js';
-import { CliError, type CliErrorCode, exitCodes } from './errors.js';
+import { isDiskFault } from '../schema/read-text.js';
+import { cleanLine, cleanText } from './clean-text.js';
+import { CliError, exitCodeOf, type CliErrorCode } from './errors.js';
 import type { KeyError } from '../secrets/key-document.js';
 import type { ServerUnreachableError } from '../server/check.js';
 import { createOutput } from './output.js';
-
-const exits: Readonly<Record<CliErrorCode, number>> = {
-  Usage: exitCodes.usage,
-  Invalid: exitCodes.usage,
-  Refused: exitCodes.refused,
-  NotFound: exitCodes.notFound,
-  NoServer: exitCodes.unavailable,
-  NoWorker: exitCodes.unavailable,
-  Encryption: exitCodes.failed,
-  Failed: exitCodes.failed,
-  Held: exitCodes.failed,
-  Cancelled: exitCodes.failed,
-  Interrupted: exitCodes.interrupted,
-};
 
 /** For errors without a hint of their own; NotFound then means a cluster. */
 const nextCommands: Readonly<Partial<Record<HeddleErrorCode, string>>> = {
@@ -34,14 +21,18 @@ export function reportError(error: unknown, options: { readonly json: boolean })
   const output = createOutput(options);
   if (options.json) output.document({ error: report });
   else {
-    output.note(`${report.code === 'Interrupted' ? '' : 'error: '}${cleanText(report.message)}`);
-    if (report.next !== undefined) output.note(`next: ${report.next}`);
+    output.note(`${prefixOf(report.code)}${cleanText(report.message)}`);
+    const { remedy, next } = report;
+    if (remedy !== undefined) output.note(`next: ${cleanLine(remedy)}`);
+    if (next !== undefined) output.note(`${remedy === undefined ? 'next' : 'then'}: ${cleanText(next)}`);
   }
   return exitCodeOf(report.code);
 }
 
-export function exitCodeOf(code: CliErrorCode): number {
-  return exits[code];
+/** Names the code that `heddle explain` describes; the message of wrong usage is complete. */
+function prefixOf(code: CliErrorCode): string {
+  if (code === 'Interrupted') return '';
+  return code === 'Usage' ? 'error: ' : `error[${code}]: `;
 }
 
 /** The message that people see. */
@@ -50,6 +41,19 @@ export function messageOf(error: unknown): string {
 }
 
 export function describeError(error: unknown): ErrorReport {
+  const report = { ...reportOf(error), remedy: remedyOf(error) };
+  // Whatever the command was writing: the user gave nothing wrong.
+  return isDiskFault(error) ? { ...report, code: 'Failed' } : report;
+}
+
+/** What a person must do, by errors of any kind: those of secrets and of SSH have one as well. */
+export function remedyOf(error: unknown): string | undefined {
+  return error instanceof Error && 'remedy' in error && typeof error.remedy === 'string'
+    ? error.remedy
+    : undefined;
+}
+
+function reportOf(error: unknown): ErrorReport {
   if (error instanceof CliError) return withNext(error.code, error.message, error.next);
   if (error instanceof HeddleError)
     return withNext(error.code, error.message, error.next ?? nextCommands[error.code]);
@@ -59,11 +63,15 @@ export function describeError(error: unknown): ErrorReport {
     case 'ProblemsError':
       return { code: 'Invalid', message: error.message };
     case 'KeyError':
-      return (error as KeyError).invalid
-        ? withNext('Invalid', error.message, 'heddle keys --help')
+      return (error as KeyError).code === 'Invalid'
+        ? withNext('Invalid', error.message, isDiskFault(error) ? undefined : 'heddle keys --help')
         : withNext('Encryption', error.message, nextCommands.Encryption);
     case 'ServerUnreachableError':
       return withNext('NoServer', error.message, (error as ServerUnreachableError).next);
+    case 'PortRefusedError':
+      return withNext('Invalid', error.message, 'heddle dev --help');
+    case 'DataFolderInUseError':
+      return { code: 'Refused', message: error.message };
     default:
       return { code: 'Failed', message: messageWithCauses(error) };
   }

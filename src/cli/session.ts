@@ -6,18 +6,12 @@ import { HeddleClient } from '../client/heddle-client.js';
 import { isPolled } from '../client/workers.js';
 import type { Config } from '../config/index.js';
 import { workflowQueue } from '../model/names.js';
-import { checkServer } from '../server/check.js';
 import { KeyError, NoKeysError } from '../secrets/keys.js';
 import { openConnection } from '../server/connect.js';
 import { heddle } from '../temporal-plugin.js';
 import { createOutput, type Output } from './output.js';
-import {
-  chooseServer,
-  locationOf,
-  openKeys,
-  readConfiguration,
-  type ServerOptions,
-} from './configuration.js';
+import { reachServer } from './reach-server.js';
+import { chooseServer, openKeys, readConfiguration, type ServerOptions } from './configuration.js';
 
 /** A client of a server that responds, for one verb. */
 export interface Session {
@@ -40,8 +34,7 @@ export async function withSession<Result>(
 ): Promise<Result> {
   const config = readConfiguration(options);
   const choice = await chooseServer(config, options);
-  const location = locationOf(config, choice);
-  const { warning } = await checkServer(location);
+  const { location, warning } = await reachServer(config, choice);
   if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
   const connection = openConnection(location);
   try {

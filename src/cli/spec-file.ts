@@ -1,18 +1,29 @@
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import { openSpecFile } from '../schema/cluster/read.js';
+import type { VariableDeclaration } from '../schema/cluster/variable.js';
 import { formatProblem, ProblemsError, type Path, type Problem } from '../schema/problem.js';
-import { givenVariables, type VariableOptions } from './given-variables.js';
+import { completeVariables, type VariableOptions } from './given-variables.js';
 
 /**
  * Reads a cluster file with the values of its variables; warnings go to standard error. Needs no server.
  * @throws ProblemsError with the place of everything that is wrong.
  */
 export async function readSpec(file: string, options: VariableOptions): Promise<ClusterSpec> {
+  return (await readDeclaredSpec(file, options)).spec;
+}
+
+export interface DeclaredSpec {
+  readonly spec: ClusterSpec;
+  readonly variables: Readonly<Record<string, VariableDeclaration>>;
+}
+
+/** The same, with what the file says of its variables. */
+export async function readDeclaredSpec(file: string, options: VariableOptions): Promise<DeclaredSpec> {
   const opened = openSpecFile(file);
-  const reading = opened.ok ? opened.read(await givenVariables(opened.variables, options)) : opened;
+  const reading = opened.ok ? opened.read(await completeVariables(opened.variables, options)) : opened;
   if (!reading.ok) throw new ProblemsError(`${file} cannot be used:`, reading.problems);
   for (const warning of reading.warnings) process.stderr.write(`${formatProblem(warning)}\n`);
-  return reading.spec;
+  return { spec: reading.spec, variables: opened.ok ? opened.variables : {} };
 }
 
 /** What the workers found wrong with a spec, with the places in the file; any other error unchanged. */

@@ -38,10 +38,15 @@ export interface Terminal {
   close(): void;
 }
 
+/** Whether a person can be asked. */
+export function hasTerminal(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
 /** Undefined without a terminal. */
 export function openTerminal(): Terminal | undefined {
   const { stdin, stderr } = process;
-  if (!stdin.isTTY || !stderr.isTTY) return undefined;
+  if (!hasTerminal()) return undefined;
   let masked = false;
   const echo = new Writable({
     write(chunk: Buffer, _encoding, done) {

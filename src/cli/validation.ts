@@ -12,16 +12,16 @@ export interface Validation extends FileReading {
 
 export interface FileReading {
   readonly problems: readonly Problem[];
-  /** `cluster web: 3 nodes, 2 services`; absent for a file with errors. */
-  readonly content?: string;
+  /** After the file's name: `is valid: cluster web: 3 nodes, 2 services`; absent for a file with errors. */
+  readonly verdict?: string;
 }
 
 /** How a checked file is shown; a file with errors ends the command with the exit code of invalid input. */
 export const validationShown: Omit<Shown<unknown[], Validation>, 'worker'> = {
-  document: ({ file, kind, problems, content }): ValidateDocument => ({
+  document: ({ file, kind, problems, verdict }): ValidateDocument => ({
     file,
     kind,
-    valid: content !== undefined,
+    valid: verdict !== undefined,
     problems: problems.map(({ severity, path, wrong, right, place }) => ({
       severity,
       line: place?.line,
@@ -31,13 +31,13 @@ export const validationShown: Omit<Shown<unknown[], Validation>, 'worker'> = {
       remedy: right,
     })),
   }),
-  print: (output, { file, problems, content }) => {
-    if (content === undefined) return;
+  print: (output, { file, problems, verdict }) => {
+    if (verdict === undefined) return;
     for (const warning of problems) output.note(formatProblem(warning));
-    output.line(`${file} is valid: ${content}`);
+    output.line(`${file} ${verdict}`);
   },
-  error: ({ file, problems, content }) =>
-    content === undefined
+  error: ({ file, problems, verdict }) =>
+    verdict === undefined
       ? new CliError('Invalid', new ProblemsError(`${file} cannot be used:`, problems).message)
       : undefined,
 };
@@ -45,5 +45,5 @@ export const validationShown: Omit<Shown<unknown[], Validation>, 'worker'> = {
 export function validatePools(file: string): FileReading {
   const reading = loadPoolsFile(file);
   if (!reading.ok) return reading;
-  return { problems: [], content: `pools ${reading.pools.map(({ name }) => name).join(', ')}` };
+  return { problems: [], verdict: `is valid: pools ${reading.pools.map(({ name }) => name).join(', ')}` };
 }

@@ -1,8 +1,8 @@
 import type { ServerOptions } from './configuration.js';
-import { type CliError, exitCodes } from './errors.js';
+import { type CliError, exitCodeOf, exitCodes } from './errors.js';
 import type { HeddleError } from '../client/errors.js';
 import { createOutput, type Output, type OutputOptions } from './output.js';
-import { describeError, exitCodeOf } from './report-error.js';
+import { describeError } from './report-error.js';
 import type { Session } from './session.js';
 
 /** How a verb shows its answer. */

@@ -88,7 +88,10 @@ export function troublesIn(view: () => Promise<ServerView>, more: string): ReadO
   };
 }
 
-/** Prints obstacles that are new. The same line with other numbers, such as those of progress, is the same obstacle. */
+/**
+ * Prints obstacles that are new. The same line with other numbers, such as those of progress,
+ * is the same obstacle.
+ */
 export function printNew(output: Pick<Output, 'line'>): (lines: readonly string[]) => void {
   let printed = new Set<string>();
   const keyOf = (line: string): string => line.replaceAll(/\d+/g, '0');

@@ -56,6 +56,23 @@ it('a namespace that Temporal settings name is used beside heddle dev too', asyn
   expect(await choose({ TEMPORAL_NAMESPACE: 'team' }, 'flag')).toBe('flag');
 });
 
+it('credentials of another server, whose address is missing, are not ignored beside heddle dev', async () => {
+  const env = { HOME: folder, HEDDLE_DATA_FOLDER: folder };
+  for (const [set, what] of [
+    [{ TEMPORAL_TLS: 'true' }, 'TLS'],
+    [{ TEMPORAL_API_KEY: 'k' }, 'an API key'],
+  ] as const) {
+    const config = loadConfig({ env: { ...env, ...set } });
+    await expect(chooseServer(config, {})).rejects.toMatchObject({
+      code: 'Invalid',
+      message: expect.stringContaining(
+        `${what} is set for Temporal, but no address, and heddle dev, which runs at 127.0.0.1:7777`,
+      ),
+    });
+    expect(await chooseServer(config, { address: '127.0.0.1:7777' })).toMatchObject({ from: 'flag' });
+  }
+});
+
 it('a damaged record of heddle dev is reported, so that no other server is used instead', async () => {
   const damaged = newFolder();
   await writeFile(devRecordFile(damaged), '{"owner": ');

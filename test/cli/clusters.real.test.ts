@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
@@ -76,7 +76,7 @@ describe('heddle for a cluster', () => {
     const planned = await run('plan', file, '--detailed-exitcode');
     expect(planned.code).toBe(2);
     expect(planned.stdout).toMatch(
-      /\+ create app-1 from local[^]*INSTALL web[^]*Plan: 1 node to create; 5 tasks\./,
+      /\+ create app-1 from local[^]*web +install, [^]*Plan: 1 node to create; 5 tasks\./,
     );
     const applied = await run('apply', file);
     expect(applied).toMatchObject({ code: 0, stderr: '' });
@@ -193,6 +193,21 @@ describe('heddle for a cluster', () => {
     });
     expect(shell).toMatchObject({ code: 7, stdout: 'a b\n' });
 
+    const tree = join(stack.folder, 'tree');
+    await mkdir(join(tree, 'in side'), { recursive: true });
+    await writeFile(join(tree, 'in side', 'a\nb'), 'content');
+    expect(await json('cp', `${tree}/.`, 'shown:app-1:there')).toMatchObject({ files: 1, bytes: 7 });
+    expect(await run('cp', 'shown:app-1:there', join(stack.folder, 'back'))).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    expect(await readFile(join(stack.folder, 'back', 'in side', 'a\nb'), 'utf8')).toBe('content');
+    expect(await run('cp', 'shown:app-1:nowhere', tree)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/cannot read nowhere on .*No such file/),
+    });
+    expect(await readdir(tree)).toEqual(['in side']);
+
     const [nobody, noNode, noTask, noLog] = await Promise.all([
       run('status', 'nobody'),
       run('ssh', 'shown', 'app-9'),
@@ -219,9 +234,13 @@ describe('heddle for a cluster', () => {
       /app-1: START web failed .* \(ScriptFailed, exit code 9\)[^]*it is broken[^]*heddle logs held app-1 --service web --action START/,
     );
     expect(applied.stderr).toBe(
-      'error: apply of held is held: 1 node failed, 4 of 5 tasks are done\nnext: heddle retry held\n',
+      'error[Held]: apply of held is held: 1 node failed, 4 of 5 tasks are done\nnext: heddle retry held\n',
     );
     const status = await run('status', 'held');
+    await until('it is indexed as held', async () => / held /.test((await run('list')).stdout));
+    expect((await run('list')).stdout).toMatch(
+      /^CLUSTER .*REASON\nheld +held .* START of web on app-1 failed: .*exit code 9[^]*next: heddle status held/,
+    );
     // A further apply tries the failed task again.
     const [logs, again, task] = await Promise.all([
       run('logs', 'held'),
@@ -277,8 +296,10 @@ describe('heddle for a cluster', () => {
 
   it('reports it as healthy by doctor, which shows how run folders are bounded and measured', async () => {
     await run('apply', await write({ name: 'folders', start: 'true' }));
-    const { code, stdout } = await run('doctor');
+    // Other tests may have left an orphaned machine.
+    const { code, stdout } = await run('doctor', '--severity', 'fail');
     expect(stdout).not.toMatch(/^fail/m);
+    expect(stdout).toMatch(/^ok +encryption +.*all running workflows/m);
     expect(stdout).toMatch(/^(ok|warn) +sweep /m);
     expect(stdout).toMatch(/^ok +run folders +at most 1000 for each user of a node, 1024 MiB, for 90 days/m);
     expect(code).toBe(0);

@@ -1,22 +1,25 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { candidatesFor, completions, valueKind } from '../../src/cli/completion/candidates.js';
 import { createProgram } from '../../src/cli/program.js';
 import { allCommands } from '../harness/cli/all-commands.js';
 import { runHeddle } from '../harness/cli/run-heddle.js';
+import { newFolder } from '../harness/folder.js';
 
 const program = createProgram(() => Promise.resolve());
 
 /** Numbers, durations, new names, and names that no list contains. */
 const freeText = [
   '-',
-  'action',
-  'actions',
-  'automator',
+  'cases',
   'changes',
   'command',
+  'counts',
   'drift',
   'duration',
   'flavor',
+  'from',
   'group',
   'groups',
   'host',
@@ -31,12 +34,10 @@ const freeText = [
   'name=value',
   'number',
   'operation',
-  'output',
-  'plugin',
   'site',
   'task',
   'text',
-  'type',
+  'to',
   'user',
   'version',
   'words',
@@ -54,6 +55,8 @@ describe('candidates for the word at the cursor', () => {
     ['restart web ', { is: 'names', of: 'services', within: 'web' }],
     ['restart web app --nodes ', { is: 'names', of: 'nodes', within: 'web' }],
     ['restart web app --nodes=', { is: 'names', of: 'nodes', within: 'web' }],
+    ['output web ', { is: 'names', of: 'outputs', within: 'web' }],
+    ['--namespace shop --address=far:1 output web ', { options: { namespace: 'shop', address: 'far:1' } }],
     ['logs web --service ', { is: 'names', of: 'services', within: 'web' }],
     ['task show ', { is: 'names', of: 'clusters' }],
     ['machine load ', { is: 'names', of: 'machines' }],
@@ -75,6 +78,13 @@ describe('candidates for the word at the cursor', () => {
     ['apply ', { is: 'files' }],
     ['list --config ', { is: 'files' }],
     ['logs web --level ', { words: ['debug', 'info', 'warn', 'error'] }],
+    ['logs web --action ', { words: expect.arrayContaining(['INSTALL', 'LOAD']) }],
+    ['apply web.yaml --var ', { is: 'names', of: 'variables', within: 'web.yaml' }],
+    ['validate web.yaml --var=', { is: 'names', of: 'variables', within: 'web.yaml' }],
+    ['provider add cloud --type ', { is: 'names', of: 'provider types' }],
+    ['reservation create base --system ', { is: 'names', of: 'provider types' }],
+    ['machine add lab-1 --system ', { is: 'names', of: 'automators' }],
+    ['plugins show ', { is: 'names', of: 'plugins' }],
     ['completion ', { words: ['bash', 'zsh', 'fish'] }],
     ['apply --', { words: expect.arrayContaining(['--plan', '--json', '--help']) }],
     ['list --label ', { words: [] }],
@@ -124,5 +134,71 @@ describe('the printed completions', () => {
     expect(code).toBe(0);
     expect(stdout).toContain('heddle __complete -- ');
     expect(stdout).not.toContain('\\$');
+  });
+});
+
+describe('without a server, `heddle __complete`', () => {
+  const folder = newFolder();
+  const ask = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const { code, stdout, stderr } = await runHeddle(['__complete', '--', ...words], {
+      distPath: inject('distPath'),
+      cwd: folder,
+      env: { TEMPORAL_ADDRESS: '127.0.0.1:1', HEDDLE_DATA_FOLDER: join(folder, 'data') },
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout.split('\n').slice(0, -1);
+  };
+
+  it('has the variables of the file on the line, with the values that they may have', async () => {
+    const file = `name: web
+variables:
+  size: {type: number}
+  mode: {allowed: [fast, safe]}
+  debug: {type: boolean}
+  token: {secret: true, allowed: [a]}
+`;
+    await writeFile(join(folder, 'web.yaml'), file);
+    expect(await ask('apply', 'web.yaml', '--var', '')).toEqual([
+      'size=',
+      'mode=fast',
+      'mode=safe',
+      'debug=true',
+      'debug=false',
+      'token=',
+    ]);
+    expect(await ask('plan', 'web.yaml', '--var=mode=s')).toEqual(['--var=mode=safe']);
+    expect(await ask('plan', 'web.yaml', '--var', 'mode=a,f')).toEqual([]);
+    expect(await ask('plan', 'absent.yaml', '--var', '')).toEqual([]);
+    expect(await ask('plan', '--var', '')).toEqual([]);
+  });
+
+  it('has no value or name of a file that a shell would interpret', async () => {
+    const file = `name: web
+variables:
+  run: {allowed: ['$(touch ran)', '\`id\`', safe, 'a b', "a\\nb", "it's", '', 'x;y']}
+  list: {type: list, allowed: [[a]]}
+  map: {type: map, allowed: [{a: 1}]}
+`;
+    await writeFile(join(folder, 'hostile.yaml'), file);
+    expect(await ask('apply', 'hostile.yaml', '--var', '')).toEqual(['run=safe', 'run=', 'list=', 'map=']);
+    const plugin = join(folder, 'hostile', 'providers', 'odd');
+    await mkdir(plugin, { recursive: true });
+    await writeFile(join(plugin, 'odd;id.json'), '{}');
+    await writeFile(join(plugin, 'odd.json'), '{}');
+    await writeFile(join(folder, 'hostile', 'heddle.yaml'), 'plugins: [.]\n');
+    const types = ['--config', 'hostile/heddle.yaml', 'provider', 'add', 'x', '--type', 'o'];
+    expect(await ask(...types)).toEqual(['openstack', 'odd']);
+  });
+
+  it('has the types of providers, plugins and actions, also those of own folders', async () => {
+    await mkdir(join(folder, 'own', 'providers', 'attic'), { recursive: true });
+    await writeFile(join(folder, 'own', 'providers', 'attic', 'attic.json'), '{}');
+    await writeFile(join(folder, 'heddle.yaml'), 'plugins: [./own]\n');
+    expect(await ask('provider', 'add', 'x', '--type', 'a')).toEqual(['aws', 'attic']);
+    expect(await ask('plugins', 'show', 'sh')).toEqual(['shell']);
+    expect(await ask('logs', 'web', '--action', 'INS')).toEqual(['INSTALL']);
+    await writeFile(join(folder, 'heddle.yaml'), 'plugins: {}\n');
+    expect(await ask('provider', 'add', 'x', '--type', 'a')).toEqual(['aws']);
+    expect(await ask('output', 'web', '')).toEqual([]);
   });
 });

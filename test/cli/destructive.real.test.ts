@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { clusterMessages } from '../../src/workflows/messages.js';
 import { clusterWorkflowId } from '../../src/model/names.js';
 import { heddleOn } from '../harness/cli/run-heddle.js';
-import { hasTerminal, startOnTerminal } from '../harness/cli/terminal.js';
+import { hasTerminal, type OnTerminal, startOnTerminal } from '../harness/cli/terminal.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
@@ -27,26 +27,26 @@ describe('commands that destroy machines', () => {
     const { operation } = await stack.client.apply(wanted);
     expect((await stack.client.waitFor(wanted.name, operation)).operation.state).toBe('done');
   };
+  const onTerminal = (words: readonly string[]): OnTerminal =>
+    startOnTerminal(words, {
+      cwd: stack.folder,
+      env: {
+        HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+        TEMPORAL_ADDRESS: inject('temporalAddress'),
+        TEMPORAL_NAMESPACE: stack.namespace,
+      },
+    });
   const question = 'Delete cluster kept (2 nodes with machines and disks: app-1, app-2; services web)?';
 
   it('ask on a terminal, and show what a cluster would lose', async ({ skip }) => {
     skip(!hasTerminal, 'there is no program script, of util-linux');
     await make(specOf('kept', 2));
-    const start = () =>
-      startOnTerminal(['delete', 'kept'], {
-        cwd: stack.folder,
-        env: {
-          HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
-          TEMPORAL_ADDRESS: inject('temporalAddress'),
-          TEMPORAL_NAMESPACE: stack.namespace,
-        },
-      });
-    const refused = start();
+    const refused = onTerminal(['delete', 'kept']);
     await refused.answer(`${question} [y/N]`, 'n\r');
     expect(await refused.ended).toBe(3);
     expect(refused.shown()).toContain('nothing was changed');
     expect(await stack.service.machines()).toHaveLength(2);
-    const confirmed = start();
+    const confirmed = onTerminal(['delete', 'kept']);
     await confirmed.answer(`${question} [y/N]`, 'y\r');
     expect(await confirmed.ended).toBe(0);
     expect(await stack.service.machines()).toHaveLength(0);
@@ -105,14 +105,46 @@ describe('commands that destroy machines', () => {
       run('delete', 'disks', '--plan'),
     ]);
     expect(texts.map(({ stdout }) => stdout.trimEnd().split('\n').at(-1))).toEqual([
-      expect.stringMatching(/^Plan: 2 nodes to remove; .* The 2 disks of app-2, app-3 are lost\.$/),
-      expect.stringMatching(/^Plan: 1 node to replace; .* The disk of app-2 is lost\.$/),
-      expect.stringMatching(/^Plan: 3 nodes to remove; .* The 3 disks of app-1 to app-3 are lost\.$/),
+      expect.stringMatching(
+        /^Plan: 2 nodes to remove; .* The machines, disks and addresses of app-2, app-3 are lost\.$/,
+      ),
+      expect.stringMatching(
+        /^Plan: 1 node to replace; .* The machine, disk and address of app-2 are lost\.$/,
+      ),
+      expect.stringMatching(
+        /^Plan: 3 nodes to remove; .* The machines, disks and addresses of app-1 to app-3 are lost\.$/,
+      ),
     ]);
     expect(await json('plan', file)).toMatchObject({ lostDisks: ['app-2', 'app-3'] });
+    const lost = 'Continue with apply of disks? The machines, disks and addresses of app-2, app-3 are lost.';
     expect(await run('apply', file)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(`${lost} This needs a terminal to confirm`),
+    });
+    expect(await run('apply', file, '--json')).toMatchObject({ code: 2 });
+    expect(await run('replace', 'disks', 'app-2')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The machine, disk and address of app-2 are lost.'),
+    });
+    expect(await run('replace', 'disks', 'app-2', '--queue')).toMatchObject({ code: 2 });
+    expect(await stack.service.machines()).toHaveLength(3);
+    if (hasTerminal) {
+      const refused = onTerminal(['apply', file]);
+      await refused.answer(`${lost} [y/N]`, 'n\r');
+      expect(await refused.ended).toBe(3);
+      expect(refused.shown()).toContain('- remove app-2, app-3 (2 nodes): the count of app is 1');
+      expect(await stack.service.machines()).toHaveLength(3);
+    }
+    expect(await run('apply', file, '--yes')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('The 2 disks of app-2, app-3 are lost.'),
+      stdout: expect.stringContaining('The machines, disks and addresses of app-2, app-3 are lost.'),
+    });
+    await writeFile(file, JSON.stringify(specOf('disks', 2)));
+    expect(await run('apply', file)).toMatchObject({ code: 0 });
+    expect(await run('rollback', 'disks')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The machine, disk and address of app-2 are lost.'),
     });
     expect(await run('delete', 'disks', '--yes')).toMatchObject({ code: 0 });
   });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
@@ -21,8 +22,8 @@ describe('a handover between workers while a script runs', () => {
     await ledger.written('web app-1 web START begin');
   });
 
-  const status = (): Promise<Ended> =>
-    runHeddle(['status', 'web'], {
+  const status = (...more: readonly string[]): Promise<Ended> =>
+    runHeddle(['status', 'web', ...more], {
       distPath: inject('distPath'),
       env: {
         HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
@@ -57,5 +58,13 @@ describe('a handover between workers while a script runs', () => {
     await ledger.open('end');
     expect((await stack.client.waitFor('web', '1')).operation.state).toBe('done');
     await third.stop();
+  });
+
+  it('is waited for by a command that watches', async () => {
+    const watched = status('--watch');
+    await pause(3_000);
+    const fourth = await stack.startWorker('fourth');
+    expect(await watched).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster web: idle') });
+    await fourth.stop();
   });
 });

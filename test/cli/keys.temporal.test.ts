@@ -84,7 +84,7 @@ describe('heddle keys', () => {
 
   it('creates one first key, and no second one', async () => {
     expect(await run('a', ['list'])).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining('heddle keys create'),
     });
     expect(await run('a', ['create'])).toMatchObject({ code: 0 });
@@ -98,8 +98,8 @@ describe('heddle keys', () => {
   it('creates none where a namespace uses a key, and names that key', async () => {
     await withCluster(async ({ env, says }) => {
       expect(await run('a', ['create'], { env })).toMatchObject({ code: 3, stderr: says });
-      expect(await run('a', ['list'])).toMatchObject({ code: 1 });
-      expect(await runDelete('a', env)).toMatchObject({ code: 1, stderr: says });
+      expect(await run('a', ['list'])).toMatchObject({ code: 2 });
+      expect(await runDelete('a', env)).toMatchObject({ code: 2, stderr: says });
     });
   });
 

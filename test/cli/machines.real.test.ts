@@ -326,8 +326,8 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
       stdout: expect.stringMatching(/^web\/app-1: power reset done in [^\n]*\n$/),
     });
     expect(await run('machine', 'load', 'web/app-2', 'host')).toMatchObject({
-      code: 1,
-      stdout: expect.stringMatching(/cluster web has no node app-2[^]*next: heddle status web\n$/),
+      code: 4,
+      stderr: expect.stringMatching(/cluster web has no node app-2[^]*next: heddle nodes web\n$/),
     });
     expect(await run('machine', 'reserve', 'web/app-1', '--user', 'ada')).toMatchObject({
       code: 2,

@@ -46,6 +46,18 @@ describe('names that do not exist', () => {
       ({ client }) => client.machines.operate('nobody', { kind: 'unload' }),
     ],
     [
+      'cluster of a node',
+      'heddle list',
+      /^cluster nobody does not exist/,
+      ({ client }) => client.machines.operate('nobody/app-1', { kind: 'unload' }),
+    ],
+    [
+      'pool of a node',
+      'heddle pool list',
+      /^pool nobody does not exist/,
+      ({ client }) => client.machines.operate('pool/nobody/small-1', { kind: 'unload' }),
+    ],
+    [
       'reservation',
       'heddle reservation list --all',
       /^reservation nobody does not exist/,

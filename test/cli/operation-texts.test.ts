@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { printFailures } from '../../src/cli/cluster/failure-text.js';
 import { printHistory } from '../../src/cli/cluster/history-text.js';
 import { nextSteps } from '../../src/cli/cluster/next-steps.js';
 import { Output } from '../../src/cli/output.js';
@@ -7,14 +8,14 @@ import { printPlan } from '../../src/cli/cluster/plan/print-plan.js';
 import { cancelShown } from '../../src/cli/cluster/control.js';
 import { outcomeShown } from '../../src/cli/cluster/outcome.js';
 import type { ServerView, ClusterStatus, NodeStatus } from '../../src/schema/output/status.js';
-import { printStatus } from '../../src/cli/cluster/status-text.js';
+import { printNext, printStatus } from '../../src/cli/cluster/status-text.js';
 import { findTroubles } from '../../src/cli/system/troubles.js';
 import { show as showAnswer } from '../../src/cli/verb.js';
 import type { WaitResult } from '../../src/client/wait.js';
 import type { FailureRecord } from '../../src/model/node/failure.js';
 import type { Drift } from '../../src/model/node/drift.js';
 import type { Operation } from '../../src/model/cluster/operation.js';
-import type { Kind, Plan } from '../../src/model/plan/plan.js';
+import type { Kind, Plan, Step } from '../../src/model/plan/plan.js';
 
 const now = Date.parse('2026-01-01T00:01:00Z');
 const at = '2026-01-01T00:00:30Z';
@@ -59,6 +60,7 @@ const status = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({
   phase: 'idle',
   queued: [],
   history: [],
+  revisions: [],
   nodes: [],
   services: {},
   stopped: [],
@@ -121,12 +123,13 @@ describe('a plan as text', () => {
           service: 'app',
           reason: 'its start changed',
           after: ['START:db', 'first/START:app'],
+          batchSlot: 'app',
         },
       ],
     },
     { group: 'app', purpose: 'exec', nodes: [[5, 5]], services: [], chain: [{ action: 'EXEC' }] },
   ];
-  const plan: Plan = { kinds, gates: {}, placements: {}, width: 2 };
+  const plan = { kinds, gates: {}, placements: {}, width: 2, digest: '' };
   const seen = (
     index: number,
     drift: Drift,
@@ -135,19 +138,27 @@ describe('a plan as text', () => {
     nodes: readonly [readonly [number, number]];
     facts: { services: object; seen: Drift };
   } => ({ group: 'app', nodes: [[index, index]], facts: { services: {}, seen: drift } });
-  const show = (columns?: number): readonly string[] => {
+  const show = (verbose: boolean, columns?: number): readonly string[] => {
     const { output, lines } = record(columns === undefined ? {} : { columns });
     const current = { nodes: [seen(2, 'gone'), seen(6, 'stopped')] as never, services: {}, stopped: ['db'] };
     printPlan(output, {
       name: 'web',
       what: 'apply, 2 at a time',
-      preview: { plan, current, changes: [], warnings: [] },
+      preview: {
+        plan,
+        current,
+        basis: { operation: 0 },
+        losses: { lost: ['app-2'], released: ['app-7', 'app-8'] },
+        changes: [],
+        warnings: [],
+      },
+      verbose,
     });
     return lines;
   };
 
-  it('shows drift and stopped services first, then the changes of each node with reasons', () => {
-    expect(show()).toEqual([
+  it('shows drift and stopped services first, then a line for each service of equal nodes with the reason', () => {
+    expect(show(false)).toEqual([
       'drift: app-2: its machine is gone; replaced by a new one',
       'drift: app-6: its machine is switched off; no action',
       'stopped by a user, and not started: db',
@@ -155,21 +166,97 @@ describe('a plan as text', () => {
       'cluster web: apply, 2 at a time',
       '',
       '-/+ replace app-2: its machine is gone',
+      '',
+      '~ change app-1, app-3, app-4 (3 nodes)',
+      '    app  start: its start changed',
+      '',
+      '> run a command on app-5',
+      '',
+      'Plan: 3 nodes to change, 1 to replace, 1 to run a command on; 6 tasks, 2 at a time. The machine, disk and address of app-2 are lost. The machines of app-7, app-8 are released.',
+    ]);
+  });
+
+  it('has all parts of a node in one place, and counts the node once', () => {
+    const step = (action: Step['action'], service: string, more: Partial<Step> = {}): Step => ({
+      action,
+      service,
+      ...more,
+    });
+    const update = { group: 'app', purpose: 'update', services: ['app', 'log'] } as const;
+    const restart = ['STOP', 'CONFIGURE', 'START'].map((action) =>
+      step(action as Step['action'], 'app', { reason: 'its configuration changed' }),
+    );
+    const drain = { group: 'lb', purpose: 'update', services: ['lb'] } as const;
+    const batches: Plan = {
+      gates: {},
+      placements: {},
+      kinds: [
+        { ...update, nodes: [[1, 1]], chain: restart },
+        {
+          ...drain,
+          nodes: [[1, 1]],
+          chain: [
+            step('CONFIGURE', 'lb', { without: ['app-1'], reason: 'without app-1' }),
+            step('CONFIGURE', 'lb', { without: [], reason: 'all nodes are back' }),
+          ],
+        },
+        { ...update, purpose: 'remove', services: [], nodes: [[4, 4]], chain: [step('STOP', 'app')] },
+      ],
+      later: [
+        { ...update, nodes: [[2, 2]], chain: restart },
+        { ...update, nodes: [[1, 3]], chain: [step('INSTALL', 'log'), step('START', 'log')] },
+        { ...drain, nodes: [[1, 1]], chain: [step('STOP', 'old')] },
+      ],
+    };
+    const { output, lines } = record();
+    const preview = {
+      plan: { ...batches, digest: '' },
+      current: { nodes: [], services: {} },
+      basis: { operation: 0 },
+      losses: { lost: [], released: [] },
+      changes: [],
+      warnings: [],
+    };
+    printPlan(output, { name: 'web', what: 'apply', preview });
+    expect(lines.slice(1)).toEqual([
+      '',
+      '~ change app-1, app-2 (2 nodes)',
+      '    app  stop, configure, start: its configuration changed',
+      '    log  install, start: new',
+      '',
+      '- remove app-4',
+      '    app  stop',
+      '',
+      '~ change app-3',
+      '    log  install, start: new',
+      '',
+      '~ change lb-1',
+      '    lb   configure: drains nodes while they change',
+      '    old  stop: the spec no longer has it there',
+      '',
+      expect.stringMatching(/^Plan: 4 nodes to change, 1 to remove; /),
+    ]);
+  });
+
+  it('has every step in order with what it waits for, if that is wanted', () => {
+    expect(show(true).slice(5)).toEqual([
+      '',
+      '-/+ replace app-2: its machine is gone',
       '     1. DELETE',
       '     2. CREATE',
       '',
       '~ change app-1, app-3, app-4 (3 nodes)',
-      '     1. START app  its start changed; waits for: db started, app started',
+      '     1. START app  its start changed; waits for: db started, app started on the nodes where it is down',
       '',
       '> run a command on app-5',
       '     1. EXEC',
       '',
-      'Plan: 3 nodes to change, 1 to replace, 1 to run a command on; 6 tasks, 2 at a time. The disk of app-2 is lost.',
+      'Plan: 3 nodes to change, 1 to replace, 1 to run a command on; 6 tasks, 2 at a time. The machine, disk and address of app-2 are lost. The machines of app-7, app-8 are released.',
     ]);
   });
 
   it('wraps long reasons at the width of the terminal', () => {
-    const lines = show(60);
+    const lines = show(true, 60);
     expect(lines.slice(5, -1).every((line) => line.length < 60)).toBe(true);
     expect(lines).toContain('     1. START app  its start changed; waits for: db');
   });
@@ -276,6 +363,46 @@ describe('the next command', () => {
   });
 });
 
+it('a held operation names the remedies of its failures before the command', () => {
+  const failure = {
+    action: 'CONFIRM',
+    kind: 'Auth',
+    remedy: 'correct `hostKey` of machine b1\u001b[2J',
+  } as const;
+  const shown = status({
+    phase: 'held',
+    operation: operation({ state: 'held' }),
+    nodes: [node('app-1', failure), node('app-2', failure), node('app-3', { remedy: 'switch on b2' })],
+  });
+  const { output, lines } = record();
+  printNext(output, nextSteps(shown, Date.now()));
+  expect(lines.slice(1, 4)).toEqual([
+    'next: correct `hostKey` of machine b1; switch on b2',
+    expect.stringMatching(/^then: heddle retry web /),
+    expect.stringMatching(/^or: {3}heddle replace web app-3 /),
+  ]);
+});
+
+it('a remedy belongs to the first command that a lock does not refuse', () => {
+  const lost = { seen: 'stopped', why: 'it is off' } as const;
+  const shown = status({
+    phase: 'held',
+    locked: true,
+    operation: operation({ state: 'held' }),
+    nodes: [node('app-1', { lost, remedy: 'switch on b1' })],
+  });
+  const [first, ...others] = nextSteps(shown, Date.now());
+  expect(first).toMatchObject({ command: 'heddle retry web', remedy: 'switch on b1' });
+  expect(others.filter(({ remedy }) => remedy !== undefined)).toEqual([]);
+});
+
+it('a failure is shown with its remedy on one line', () => {
+  const { output, lines } = record();
+  const failed = node('app-1', { remedy: 'switch on\nb1\u001b[2J' });
+  printFailures(output, status({ nodes: [failed] }), Date.now());
+  expect(lines).toContainEqual(expect.stringMatching(/^ {2}remedy: switch on\W+b1$/));
+});
+
 describe('the end of an operation', () => {
   const end = (more: Partial<Operation>, shown: Partial<ClusterStatus> = {}): WaitResult => ({
     operation: operation({ state: 'done', endedAt: '2026-01-01T00:00:04Z', ...more }),
@@ -285,6 +412,10 @@ describe('the end of an operation', () => {
     [{}, 'web matches its file: 2 nodes, 3 tasks in 4.0 s'],
     [{ unchanged: true }, 'cluster web: no changes'],
     [{ kind: 'rollback', what: 'rollback' }, 'web matches its previous spec: 2 nodes, 3 tasks in 4.0 s'],
+    [
+      { kind: 'rollback', intent: { kind: 'rollback', revision: 3 }, what: 'rollback to revision 3' },
+      'web matches revision 3: 2 nodes, 3 tasks in 4.0 s',
+    ],
     [{ kind: 'restart', what: 'restart app' }, 'cluster web: restart app: 3 tasks in 4.0 s'],
     [{ kind: 'start', what: 'start app', unchanged: true }, 'cluster web: start app: nothing to do'],
     [{ kind: 'delete', what: 'delete' }, 'cluster web is deleted'],
@@ -349,7 +480,7 @@ describe('the end of an operation', () => {
     const rollback = operation({ id: '3', kind: 'rollback', what: 'rollback' });
     expect(() => reportEnd(record().output, end({ state: 'failed' }, { operation: rollback }))).toThrow(
       expect.objectContaining({
-        message: expect.stringContaining('operation 3 returns to the previous spec'),
+        message: expect.stringContaining('operation 3 rolls it back'),
         next: 'heddle status web --watch',
       }),
     );
@@ -439,7 +570,7 @@ describe('an obstacle', () => {
     ).toEqual([
       {
         text: 'START app on app-1 is being retried, attempt 3 after 1 m 00 s (and the same on 1 more): cannot decrypt: key k1 is not here (Internal)',
-        gist: 'START app on app-1 is being retried (and the same on 1 more): cannot decrypt: key k1 is not here',
+        gist: 'START app on app-1 is being retried (and the same on 1 more): cannot decrypt: key k1 is not here (Internal)',
         next: expect.objectContaining({ command: 'heddle keys import FILE' }),
       },
     ]);

@@ -33,7 +33,7 @@ describe('heddle for operations on a cluster', () => {
     expect(await run('stop', 'web', 'web', '--plan')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /cluster web: stop web[^]*~ change app-1, app-2 \(2 nodes\)\n +1\. STOP web[^]*Plan: 2 nodes to change; 2 tasks\./,
+        /cluster web: stop web[^]*~ change app-1, app-2 \(2 nodes\)\n +web +stop: requested[^]*Plan: 2 nodes to change; 2 tasks\./,
       ),
     });
     expect((await stack.client.status('web')).history).toHaveLength(1);
@@ -78,7 +78,7 @@ describe('heddle for operations on a cluster', () => {
       ],
     });
     const before = await stack.service.journal('create');
-    expect(await run('replace', 'web', 'app-2')).toMatchObject({
+    expect(await run('replace', 'web', 'app-2', '--yes')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/app-2 DELETE done[^]*app-2 CREATE done[^]*replace app-2: \d+ tasks in/),
     });
@@ -107,10 +107,10 @@ describe('heddle for operations on a cluster', () => {
   it('refuses unknown nodes and services before an operation starts', async () => {
     const { history } = await stack.client.status('web');
     const refused: readonly (readonly [words: readonly string[], code: number, text: RegExp])[] = [
-      [['restart', 'web', 'wbe'], 2, /restart wbe of web: service wbe does not exist; the cluster has web/],
+      [['restart', 'web', 'wbe'], 4, /restart wbe of web: service wbe does not exist; the cluster has web/],
       [['restart', 'web', 'web', '--rolling', '0'], 2, /It must be a whole number of at least 1/],
       [['exec', 'web', '--timeout', 'soon', '--', 'true'], 2, /--timeout "soon" is not a valid duration/],
-      [['replace', 'web', 'app-7'], 2, /node app-7 does not exist; the cluster has/],
+      [['replace', 'web', 'app-7'], 4, /node app-7 does not exist; the cluster has/],
       [['rollback', 'web', '--plan'], 3, /no previous spec/],
       [['rollback', 'web'], 3, /no previous spec/],
       [['resume', 'web'], 3, /is not paused/],
@@ -147,9 +147,18 @@ describe('heddle for operations on a cluster', () => {
       code: 1,
       stdout: 'app-1:\nout of app-1\napp-2: exit code 3\nout of app-2\n',
       stderr:
-        'trouble\ntrouble\nerror: 1 of 2 nodes failed: app-2 (exit code 3)\nnext: heddle logs web --action EXEC\n',
+        'trouble\ntrouble\nerror[Failed]: 1 of 2 nodes failed: app-2 (exit code 3)\nnext: heddle logs web --action EXEC\n',
     });
-    const { stdout } = await run('exec', 'web', '--json', '--nodes', 'app-2', 'seq 1 1000; exit 7');
+    const { stdout } = await run(
+      'exec',
+      'web',
+      '--json',
+      '--nodes',
+      'app-2',
+      '--groups',
+      'app',
+      'seq 1 1000; exit 7',
+    );
     expect(JSON.parse(stdout)).toMatchObject({
       operation: { state: 'failed' },
       error: { code: 'Failed' },
@@ -237,7 +246,7 @@ describe('heddle for operations on a cluster', () => {
   it('rolls back to the previous spec', async () => {
     expect(await run('rollback', 'web', '--plan')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/~ change app-1, app-2 [^]*START web/),
+      stdout: expect.stringMatching(/~ change app-1, app-2 [^]*web +[a-z, ]*start/),
     });
     expect(await run('rollback', 'web')).toMatchObject({
       code: 0,

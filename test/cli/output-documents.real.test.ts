@@ -26,6 +26,8 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   'access.real.test.ts': ['reservation-log-in'],
   'one-writer.real.test.ts': ['machine-confirm-ended'],
   'plugin-setup.real.test.ts': ['plugin-setup'],
+  'plugin-test.real.test.ts': ['plugin-test'],
+  'fake-cloud.real.test.ts': ['plugin-cloud'],
   'images.real.test.ts': ['image-upload'],
   'recover.real.test.ts': ['recover'],
 };
@@ -56,12 +58,17 @@ describe('every published document is what a command writes', () => {
     const file = write('web.yaml', {
       name: 'web',
       nodes: { app: nodes(2, ['web']) },
-      services: { web: { actions: { configure: script, start: script } } },
+      services: { web: { logs: { command: 'echo line' }, actions: { configure: script, start: script } } },
     });
     await json('apply', file);
     await json('exec', 'web', 'uptime');
     await json('task', 'show', 'web', 'app-1/web/CONFIGURE');
     expect(await run('logs', 'web', 'app-1', '--json')).toMatchObject({ code: 0 });
+    const ofService = ['--source', 'service', '--service', 'web'];
+    expect(await run('logs', 'web', ...ofService, '--json')).toMatchObject({ code: 0 });
+    await json('cp', file, 'web:app-1:copied.yaml');
+    await json('get', 'web');
+    await json('diff', 'web', '1');
     await json('restart', 'web', 'web', '--plan');
     const slow = { type: 'shell', fields: { script: 'sleep 20' } };
     const slower = write('web.yaml', {
@@ -216,6 +223,7 @@ describe('every published document is what a command writes', () => {
     await json('provider', 'test', 'local');
     await json('server', 'setup');
     expect((await run('doctor', '--json')).stdout).not.toBe('');
+    await json('explain', 'NoWorker');
     await json('leaks', '--sweep');
     await until('a workflow runs', async () => (await run('machine', 'list')).stdout.includes('lab-1'));
     await json('replay', '--all-running');

@@ -66,7 +66,13 @@ describe('the published schemas describe the JSON output', () => {
     const file = await write(2, 'echo started');
     expect(await check('validate', 0, 'validate', file)).toMatchObject({ schemaVersion: 1, valid: true });
     expect(await check('plan', 0, 'plan', file)).toMatchObject({ counts: { create: 2 } });
-    expect(await check('operation', 0, 'apply', file)).toMatchObject({ operation: { state: 'done' } });
+    const outputs = { address: { value: expect.any(String) }, last: { missing: expect.any(String) } };
+    const applied = await check('operation', 0, 'apply', file);
+    expect(applied).toMatchObject({
+      operation: { state: 'done' },
+      outputs: { ...outputs, key: { secret: true } },
+    });
+    expect(JSON.stringify(applied['outputs'])).not.toContain('hidden');
     expect(await check('operation', 0, 'apply', file)).toMatchObject({ unchanged: true });
     expect(await check('operation', 0, 'restart', 'web', 'web', '--no-wait')).toMatchObject({
       operation: { id: expect.any(String) },
@@ -75,7 +81,8 @@ describe('the published schemas describe the JSON output', () => {
     await until('it is indexed', async () => (await run('list')).stdout.includes('team=shop'));
     expect(await check('list', 0, 'list')).toMatchObject({ clusters: [{ name: 'web' }] });
     expect(await check('nodes', 0, 'nodes', 'web')).toMatchObject({ nodes: [{ nodeId: 'app-1' }, {}] });
-    await check('status', 0, 'status', 'web', '--probe');
+    expect(await check('status', 0, 'status', 'web', '--probe')).toMatchObject({ outputs });
+    expect((await run('status', 'web')).stdout).toMatch(/^address +127\..*\nlast .*\nkey +\(secret\)$/m);
     expect(await check('output', 0, 'output', 'web')).toMatchObject({
       outputs: { address: { value: expect.any(String) }, last: { missing: expect.any(String) } },
     });

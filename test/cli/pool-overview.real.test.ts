@@ -209,7 +209,7 @@ describe('heddle pool and heddle request, over all pools', () => {
     expect(await run('pool', 'erase', 'other', '--in-use', '--yes')).toMatchObject({
       code: 3,
       stdout: expect.stringMatching(/\nsecond +bench-1/) as string,
-      stderr: expect.stringMatching(/error: pool lab: .*was exported by/) as string,
+      stderr: expect.stringMatching(/error\[Refused\]: pool lab: .*was exported by/) as string,
     });
 
     expect(await run('pool', 'restore', 'lab.json')).toMatchObject({

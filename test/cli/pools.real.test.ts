@@ -326,6 +326,16 @@ describe('heddle pool and heddle request', () => {
     await told('heddle_pool_tenant_waiting', / 0$/, 'tenant="acme"');
     await told('heddle_pool_tenant_nodes', / \d$/, 'tenant=""');
     await told('heddle_pool_published_timestamp_seconds', / 1\d{9}$/, 'pool="ci"');
+    await told('heddle_pool_tenant_oldest_request_timestamp_seconds', / 0$/, 'tenant="acme"');
+    await told('heddle_build_info', / 1$/, 'site="default"');
+    await told('heddle_clusters', / 0$/, 'phase="held"');
+    await told('heddle_workflows_stuck', / 0$/, 'cause="none"');
+    await told('heddle_observation_timestamp_seconds', / 1\d{9}$/, 'of="sweep"');
+    await told('heddle_disk_free_bytes', / [1-9]/, 'folder="data"');
+    await told('heddle_task_attempts_total', / [1-9]/, 'action="CREATE', 'result="done"');
+    await told('heddle_provider_calls_total', / [1-9]/, 'account="local"', 'result="done"');
+    await told('heddle_drift_observations_total', / \d/, 'drift="gone"');
+    expect(await scrape()).toMatch(/^heddle_key_misses_total 0$/m);
     expect(await scrape()).toMatch(/^temporal_num_pollers/m);
     expect(lintMetrics(await scrape())).toEqual([]);
   });

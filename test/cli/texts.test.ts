@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cleanJson, cleanLine, cleanText } from '../../src/cli/clean-text.js';
-import { describeGate } from '../../src/cli/cluster/node-text.js';
+import { describeGates } from '../../src/cli/cluster/node-text.js';
 import { drawPlan } from '../../src/cli/cluster/plan/graph.js';
 import { describeCounts } from '../../src/cli/cluster/plan/plan-text.js';
 import { renderProgress } from '../../src/cli/cluster/progress/progress-view.js';
@@ -36,9 +36,16 @@ describe('texts of the command line', () => {
   });
 
   it('describes gates', () => {
-    expect(describeGate('START:db')).toBe('db started');
-    expect(describeGate('CONFIRM:@app')).toBe('all app nodes confirmed');
-    expect(describeGate('down/STOP:db')).toBe('db stopped on nodes being torn down');
+    expect(describeGates(['START:db', 'CONFIRM:@app'])).toEqual(['db started', 'all app nodes confirmed']);
+    expect(describeGates(['STOP:app', 'CONFIGURE:app', 'START:app', 'first/START:app'])).toEqual([
+      'app stopped, configured and started',
+      'app started on the nodes where it is down',
+    ]);
+    expect(describeGates(['down/STOP:db', 'drain/RELOAD:lb'])).toEqual([
+      'db stopped on the nodes that are removed',
+      'lb reloaded without the nodes of this batch',
+    ]);
+    expect(describeGates(['a place in a batch'])).toEqual(['a place in a batch']);
   });
 
   it('makes columns as wide as their widest cell, and cuts long cells', () => {
@@ -92,6 +99,7 @@ describe('the progress view', () => {
         operation,
         queued: [],
         history: [],
+        revisions: [],
         nodes,
         services: {},
         stopped: [],
@@ -118,7 +126,7 @@ describe('the progress view', () => {
       },
     });
     expect(render([working, waiting], { columns: 120, rows: 20 })).toEqual([
-      'web: apply (operation 3)  12 s  4 of 9 tasks done, 1 running, 1 failed',
+      'web: apply (operation 3)  12 s  4 of 9 tasks done, 1 failed, 1 running',
       '  app-1  working  3.0 s  INSTALL app',
       '  app-2  working  2.0 s  START app waits for: db started and 1 more',
     ]);
@@ -140,8 +148,10 @@ describe('the progress view', () => {
     const lines = render([...nodes, failed], { columns: 40, rows: 10 });
     expect(lines.length).toBeLessThan(10);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(40);
-    expect(lines[1]).toContain('app-51');
-    expect(lines.at(-1)).toMatch(/and 44 more nodes/);
+    expect(lines[0]).toBe('web: apply (operation 3)  12 s');
+    expect(lines[1]).toBe('  4 of 9 tasks done, 1 failed');
+    expect(lines[2]).toContain('app-51');
+    expect(lines.at(-1)).toMatch(/and 45 more nodes/);
   });
 });
 
@@ -171,7 +181,9 @@ describe('a plan as text', () => {
   };
 
   it('counts nodes by their changes, and tasks', () => {
-    expect(describeCounts(plan)).toBe('Plan: 1 node to create, 3 to change; 5 tasks.');
+    expect(describeCounts({ plan, losses: { lost: [], released: [] } })).toBe(
+      'Plan: 1 node to create, 3 to change; 5 tasks.',
+    );
   });
 
   it('has an arrow for each dependency', () => {

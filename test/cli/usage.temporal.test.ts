@@ -191,6 +191,31 @@ describe('the command line without a server', () => {
     expect(await run('validate', 'absent.yaml')).toMatchObject({ code: 2 });
   });
 
+  it('validates a file without the values of its variables, except for what depends on them', async () => {
+    const text = (count: string): string => `name: web
+variables: {size: {type: number}, word: {}, token: {secret: true}}
+nodes: {app: {count: "\${{ var.size }}", provider: local}, db: {count: ${count}, provider: local, services: [db]}}
+services: {db: {check: {command: 'true', every: "\${{ var.word }}s"}, actions: {start: {type: shell, fields: {script: 'true', environment: {A: "\${{ var.token }}"}}}}}}
+outputs: {url: "\${{ var.word }}/x"}
+`;
+    await writeFile(join(folder, 'open.yaml'), text('1'));
+    expect(await run('validate', 'open.yaml')).toMatchObject({
+      code: 0,
+      stdout:
+        'open.yaml has no errors in what can be checked without values for size, word, token; references and dependencies are not checked\n',
+    });
+    expect(await run('validate', 'open.yaml', '--var', 'size=2', '--var', 'word=1')).toMatchObject({
+      code: 0,
+      stdout:
+        'open.yaml has no errors in what can be checked without values for token; references and dependencies are not checked\n',
+    });
+    await writeFile(join(folder, 'open.yaml'), text('many'));
+    const { code, stderr } = await run('validate', 'open.yaml');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/open\.yaml:3:\d+: nodes\.db\.count: should be a number/);
+    expect(stderr).not.toMatch(/size|word|token/);
+  });
+
   it('exits with 5 if no server answers, with its address and how to start one', async () => {
     const verbs = [['list'], ['status', 'web'], ['delete', 'web'], ['apply', 'right.yaml'], ['worker']];
     for (const words of verbs) {

@@ -4,14 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.js';
 import { webUiLink, webUiQueries } from '../../src/cli/system/dev.js';
-import { openBrowser } from '../harness/account-page/browser.js';
+import { chromium, openBrowser } from '../harness/account-page/browser.js';
 import { runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 import { until } from '../harness/until.js';
 import { newFolder } from '../harness/folder.js';
-
-const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
-  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
-);
 
 const spec = `name: web
 labels: {team: shop}
@@ -46,7 +42,9 @@ interface Failure {
   readonly cause?: Failure;
 }
 
-/** As the page of the Web UI asks: its own server for workflows, and the codec server for what is encrypted. */
+/**
+ * As the page of the Web UI asks: its own server for workflows, and the codec server for what is encrypted.
+ */
 describe('the Web UI of heddle dev', () => {
   let folder: string;
   let dev: Running;

@@ -15,13 +15,6 @@ describe('the configuration of `heddle worker` beside `heddle dev`', () => {
       undefined,
       dev.workerConfig,
     ],
-    [
-      'is that of its worker if HEDDLE_CONFIG is empty',
-      other,
-      { HEDDLE_CONFIG: '' },
-      undefined,
-      dev.workerConfig,
-    ],
     ['is the file that --config names', other, { HEDDLE_CONFIG: 'heddle.yaml' }, 'far.yaml', 'far.yaml'],
   ])('%s', (_what, file, environment, config, expected) => {
     expect(workerConfigFile({ file, environment }, { config }, dev)).toBe(expected);

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
@@ -8,6 +8,11 @@ let folder: string;
 beforeAll(async () => {
   folder = newFolder();
   await writeFile(join(folder, 'type.yaml'), 'providers: {x: {type: nosuch, fields: {}}}\n');
+  await symlink('circle', join(folder, 'circle'));
+  await writeFile(
+    join(folder, 'rack.yaml'),
+    'providers: {rack: {type: static, fields: {machines: [{name: b1}, {name: b2, address: 10.0.0.2}]}}}\n',
+  );
 });
 
 const run = (words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
@@ -16,6 +21,11 @@ const run = (words: readonly string[], env: Readonly<Record<string, string>> = {
     cwd: folder,
     env: { HEDDLE_DATA_FOLDER: join(folder, 'data'), TEMPORAL_ADDRESS: inject('temporalAddress'), ...env },
   });
+
+async function writeKeys(data: string, text: string): Promise<void> {
+  await mkdir(join(data, 'keys'), { mode: 0o700 });
+  await writeFile(join(data, 'keys', 'keys.json'), text, { mode: 0o600 });
+}
 
 describe('a wrong setting', () => {
   it.each<[string, readonly string[], Record<string, string>, RegExp]>([
@@ -53,11 +63,87 @@ describe('a wrong setting', () => {
       {},
       /type\.yaml:1:17: providers\.x\.type: provider plugin "nosuch" is not installed[^]*next: heddle plugins/,
     ],
+    [
+      'a machine without an address',
+      ['config', 'show', '--config', 'rack.yaml'],
+      {},
+      /rack\.yaml:1:54: providers\.rack\.fields\.machines\[0\]\.address: is missing/,
+    ],
+    [
+      'a data folder that is a circle of links',
+      ['list'],
+      { HEDDLE_DATA_FOLDER: 'circle' },
+      /dataFolder: .*circle cannot be used: its links lead in a circle; it was set by HEDDLE_DATA_FOLDER/,
+    ],
+    [
+      'a configuration on a broken disk',
+      ['list', '--config', '/proc/self/mem'],
+      {},
+      /\/proc\/self\/mem:1:1: cannot read the configuration: its disk reports an input\/output error/,
+    ],
+    [
+      'a cluster file on a broken disk',
+      ['validate', '/proc/self/mem'],
+      {},
+      /\/proc\/self\/mem:1:1: cannot read the spec: its disk reports an input\/output error/,
+    ],
     ['an unknown action', ['logs', 'web', '--action', 'STRAT'], {}, /It must be one of CREATE, CONFIRM/],
   ])('ends with exit code 2, its place and the remedy: %s', async (_, words, env, told) => {
     const { code, stderr } = await run(words, env);
     expect(stderr).toMatch(told);
     expect(code).toBe(2);
+  });
+
+  const readers = [
+    ['list'],
+    ['apply', 'cluster.yaml'],
+    ['keys', 'list'],
+    ['keys', 'rotate'],
+    ['keys', 'export', '-'],
+    ['worker'],
+  ];
+
+  it.each<[string, (data: string) => Promise<unknown>, RegExp]>([
+    [
+      'a data folder that others can read',
+      (data) => chmod(data, 0o755),
+      /data is accessible to other users \(mode 755\)\. chmod 700/,
+    ],
+    [
+      'a key folder that is a file',
+      (data) => writeFile(join(data, 'keys'), ''),
+      /data\/keys is not a folder/,
+    ],
+    ['no keys', () => Promise.resolve(), /data\/keys contains no keys|data\/keys does not exist/],
+    [
+      'keys that are a folder',
+      (data) => mkdir(join(data, 'keys', 'keys.json'), { recursive: true, mode: 0o700 }),
+      /keys\.json cannot be read: it is a folder/,
+    ],
+    ['keys that are not JSON', (data) => writeKeys(data, 'junk'), /keys\.json: is not a JSON object/],
+    [
+      'keys without a current one',
+      (data) =>
+        writeKeys(
+          data,
+          JSON.stringify({
+            version: 1,
+            current: 'k2',
+            keys: [{ id: 'k1', createdAt: '2026-01-01T00:00:00Z', key: Buffer.alloc(32).toString('base64') }],
+          }),
+        ),
+      /keys\.json: names a current key that it does not contain/,
+    ],
+  ])('ends every command that reads keys with exit code 2: %s', async (_, prepare, told) => {
+    const data = join(newFolder(), 'data');
+    await mkdir(data, { mode: 0o700 });
+    await prepare(data);
+    await writeFile(join(folder, 'cluster.yaml'), 'name: web\nnodes: {app: {count: 1, provider: local}}\n');
+    for (const words of readers) {
+      const { code, stderr } = await run(words, { HEDDLE_DATA_FOLDER: data });
+      expect(stderr, words.join(' ')).toMatch(told);
+      expect(code, words.join(' ')).toBe(2);
+    }
   });
 
   it('is the namespace for every command alike', async () => {
@@ -89,7 +175,7 @@ describe('a wrong setting', () => {
     expect(await run(['list'], { TEMPORAL_TLS: 'true' })).toMatchObject({
       code: 5,
       stderr: expect.stringMatching(
-        /^error: No Temporal server answers at [^ ]+: TLS is configured, but the service there does not support it\..*\nnext: heddle config show\n$/,
+        /^error\[NoServer\]: No Temporal server answers at [^ ]+: TLS is configured, but the service there does not support it\..*\nnext: heddle config show\n$/,
       ),
     });
   });

@@ -1,4 +1,4 @@
-import { option, yesOption, command, type CommandDefinition } from '../command.js';
+import { argument, option, yesOption, command, type CommandDefinition } from '../command.js';
 import { pairParser } from '../pairs.js';
 
 const fileOption = option(
@@ -9,7 +9,9 @@ const fileOption = option(
 export const accountCommands: CommandDefinition = command('provider', 'provider accounts in heddle.yaml', {
   more: ', which supply machines',
   commands: [
-    command('add <name>', 'add an account; prompts for missing fields on a terminal', {
+    command('add', 'add an account; prompts for missing fields on a terminal', {
+      arguments: [argument('<name>', 'name of the account')],
+      examples: ['heddle provider add cloud --type aws --field region=eu-central-1'],
       options: [
         fileOption,
         option('--type <type>', 'the provider plugin; see heddle plugins').makeOptionMandatory(),
@@ -30,18 +32,21 @@ export const accountCommands: CommandDefinition = command('provider', 'provider 
       load: async () => (await import('./add.js')).add,
     }),
     command('list', 'list the accounts, without secrets', {
+      examples: ['heddle provider list'],
       options: [fileOption],
       needs: 'configuration',
       json: ['providers'],
       load: async () => (await import('./list.js')).list,
     }),
     command('test <account>', 'test an account: list its machines, or read its quota', {
+      examples: ['heddle provider test cloud'],
       options: [fileOption],
       needs: 'configuration',
       json: ['provider-test'],
       load: async () => (await import('./list.js')).test,
     }),
     command('remove <account>', 'remove an account and the secrets stored for it', {
+      examples: ['heddle provider remove cloud'],
       options: [fileOption, yesOption],
       needs: 'configuration',
       json: ['provider-remove'],

@@ -45,8 +45,8 @@ export function parseFieldText(field: FieldDeclaration | undefined, typed: strin
 }
 
 /**
- * Whether a value must be hidden: fields that the plugin declares secret, and in any field private keys and addresses
- * with a password. References may be shown.
+ * Whether a value must be hidden: fields that the plugin declares secret, and in any field
+ * private keys and addresses with a password. References may be shown.
  */
 export function isPlainSecret(field: FieldDeclaration | undefined, value: Json | undefined): boolean {
   if (value === undefined || isReference(value)) return false;

@@ -1,3 +1,4 @@
+import { refuseOpenFolder } from '../../config/prepare-folder.js';
 import { exitCodes } from '../errors.js';
 import { confirm } from '../terminal.js';
 import { localVerb } from '../verb.js';
@@ -68,6 +69,7 @@ export const test = localVerb(
   async (name: string, options: AccountOptions) => {
     const workspace = await openWorkspace(options);
     findAccount({ file: workspace.file, providers: workspace.config.providers }, name);
+    refuseOpenFolder(workspace.config.dataFolder);
     return { provider: name, ...(await testAccount(workspace, name)) };
   },
   {

@@ -121,8 +121,8 @@ function secretFolderOf(dataFolder: string, { section, name }: SettingsEntry): S
 }
 
 /**
- * Removes an account, or the settings of an automator, from heddle.yaml, with its stored secrets. Returns their
- * files.
+ * Removes an account, or the settings of an automator, from heddle.yaml, with its stored
+ * secrets. Returns their files.
  * @throws CliError NotFound
  */
 export function removeSettings(workspace: Workspace, entry: SettingsEntry): readonly string[] {

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { prepareFolder } from '../../config/prepare-folder.js';
+import { wordsForWriteError } from '../../schema/read-text.js';
 import type { JsonObject } from '../../model/json.js';
 import { CliError } from '../errors.js';
 import { isReference } from './field-text.js';
@@ -76,7 +77,7 @@ export interface StagedFile {
 
 /**
  * Keeps mode and owner of the file that it replaces; a new file is accessible only to its owner.
- * @throws CliError Refused if it cannot be written.
+ * @throws CliError if it cannot be written.
  */
 export function stageFile(path: string, text: string): StagedFile {
   const temporary = join(
@@ -90,11 +91,7 @@ export function stageFile(path: string, text: string): StagedFile {
     if (before !== undefined) keepRights(temporary, before);
   } catch (cause) {
     discard();
-    throw new CliError(
-      'Refused',
-      `${path} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    );
+    throw new CliError('Refused', `${path} cannot be written: ${wordsForWriteError(cause)}`, { cause });
   }
   return {
     path,

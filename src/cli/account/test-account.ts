@@ -17,8 +17,9 @@ export interface AccountTest {
 }
 
 /**
- * Tries every machine of an account of existing machines; else asks the provider for its machines, or for its quota where
- * it has no list. Runs on this computer, with secrets as its workers resolve them; changes nothing at the provider.
+ * Tries every machine of an account of existing machines; else asks the provider for its
+ * machines, or for its quota where it has no list. Runs on this computer, with secrets as its
+ * workers resolve them; changes nothing at the provider.
  */
 export async function testAccount({ config }: Pick<Workspace, 'config'>, name: string): Promise<AccountTest> {
   const account = config.providers[name];

@@ -3,11 +3,13 @@ import type { Config } from '../../config/index.js';
 import type { JsonObject } from '../../model/json.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 import type { MachineInput } from '../../plugins/contract.js';
+import { originOfMachine } from '../../plugins/login-references.js';
 import { callInTime } from '../../plugins/provider-call.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
 import { probe } from '../../ssh/probe.js';
 import { findTarget } from '../login.js';
-import { contextOf, resolveFields } from '../provider-call.js';
+import { contextOf, resolveOwnFields } from '../provider-call.js';
+import { remedyOf } from '../report-error.js';
 
 /** Machines that are tested concurrently. */
 const atOnce = 20;
@@ -22,16 +24,17 @@ interface TestedAccount {
   readonly fields: JsonObject;
 }
 
-/** Tries every machine of an account as CONFIRM does: its controller, its plugin, or a login. Changes nothing on it. */
+/**
+ * Tries every machine of an account as CONFIRM does: its controller, its plugin, or a login.
+ * Changes nothing on it.
+ */
 export async function testMachines(
   tested: TestedAccount,
   names: readonly string[],
 ): Promise<{ readonly works: boolean; readonly says: string }> {
   const results = await pLimit(atOnce).map(names, async (machine) => ({
     machine,
-    why: await tryMachine(tested, machine).catch((error: unknown) =>
-      error instanceof Error ? error.message : String(error),
-    ),
+    why: await tryMachine(tested, machine).catch(describeFailure),
   }));
   const failed = results.flatMap(({ machine, why }) => (why === undefined ? [] : [`  ${machine}: ${why}`]));
   const total = names.length === 1 ? 'its machine' : `all ${names.length} machines`;
@@ -52,13 +55,20 @@ function wayOf({ abilities }: RegisteredProvider): string {
   return abilities.includes('reach') ? 'Reaching' : 'The login to';
 }
 
+/** What failed, and the remedy on a line of its own. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const remedy = remedyOf(error);
+  return remedy === undefined ? error.message : `${error.message}\n    next: ${remedy}`;
+}
+
 /** Undefined if it works. */
 async function tryMachine(tested: TestedAccount, machine: string): Promise<string | undefined> {
   const { plugin, config, account, name, fields } = tested;
   const context = {
     ...contextOf(plugin, { name, fields, machine }),
     resolveReferences: async (value: JsonObject, place: string) =>
-      (await resolveFields(config.environment, value, place)).fields,
+      (await resolveOwnFields(config.environment, value, place)).fields,
   };
   const input: MachineInput = { providerid: machine, key: machine, tags: {}, fields };
   const call = <Answer>(work: (provider: ProviderWithAbilities) => Promise<Answer>): Promise<Answer> =>
@@ -76,7 +86,9 @@ async function tryMachine(tested: TestedAccount, machine: string): Promise<strin
   const { result = {} } = (await call((provider) => provider.confirm(input))) ?? {};
   if (account.hostKeys === 'provided' && result['ssh-host-key'] === undefined)
     return 'it has no hostKey, and `hostKeys: provided` of the account requires one';
-  const target = await findTarget(config, { node: machine, account: name, payload: result, mayPin: true });
-  await probe({ ...target, ...(account.hostKeys === 'pin' ? { pinsWithPassword: true } : {}) });
+  const payload = { ...result, providerid: machine };
+  const target = await findTarget(config, { node: machine, account: name, payload, mayPin: true });
+  const origin = await originOfMachine(plugin.descriptor, { name, fields: account.fields }, machine);
+  await probe({ ...target, origin, ...(account.hostKeys === 'pin' ? { pinsWithPassword: true } : {}) });
   return undefined;
 }

@@ -23,7 +23,7 @@ export const prune = verb(
     const { versions, pruning } = await resources.prunable(options.olderThan);
     if (versions.length === 0) return { removed: [] };
     if (options.dryRun === true) return { wouldRemove: versions };
-    const some = `${versions.slice(0, 5).map(describe).join(', ')}${versions.length > 5 ? ', …' : ''}`;
+    const some = `${versions.slice(0, 5).map(describeVersion).join(', ')}${versions.length > 5 ? ', …' : ''}`;
     await confirm(`Remove ${versions.length} version${versions.length === 1 ? '' : 's'}: ${some}?`, options);
     return { removed: await resources.prune(pruning) };
   },
@@ -31,13 +31,13 @@ export const prune = verb(
     worker: true,
     print: (output, { removed = [], wouldRemove = [] }) => {
       if (removed.length + wouldRemove.length === 0) output.line('There is nothing to remove.');
-      for (const version of wouldRemove) output.line(`would remove ${describe(version)}`);
-      for (const version of removed) output.line(`removed ${describe(version)}`);
+      for (const version of wouldRemove) output.line(`would remove ${describeVersion(version)}`);
+      for (const version of removed) output.line(`removed ${describeVersion(version)}`);
     },
   },
 );
 
-function describe({ name, version }: PrunedVersion): string {
+function describeVersion({ name, version }: PrunedVersion): string {
   return `version ${version} of ${name}`;
 }
 

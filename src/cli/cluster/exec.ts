@@ -10,12 +10,15 @@ import { describeCut, type ExecResult, readResults } from './exec-results.js';
 import { operate, scopeOf } from './operate.js';
 import { outcomeShown } from './outcome.js';
 import { formatCount } from '../format.js';
+import type { Session } from '../session.js';
+import { type NodeSelection, selectNodes } from './select-nodes.js';
 
-type ExecOptions = Omit<OperationOptions, 'timeout'> & {
-  readonly sudo?: true;
-  /** Of the command on each node. */
-  readonly timeout?: string;
-};
+type ExecOptions = Omit<OperationOptions, 'timeout'> &
+  NodeSelection & {
+    readonly sudo?: true;
+    /** Of the command on each node. */
+    readonly timeout?: string;
+  };
 
 /** Runs a command once on each node, and prints what it printed, node by node. */
 export function exec(name: string, words: readonly string[], options: ExecOptions): Promise<number> {
@@ -23,7 +26,8 @@ export function exec(name: string, words: readonly string[], options: ExecOption
 }
 
 const run = clusterVerb(
-  async (session, name, intent: IntentOf<'exec'>, options: ExecOptions) => {
+  async (session, name, wanted: IntentOf<'exec'>, options: ExecOptions) => {
+    const intent = { ...wanted, nodes: await nodesFor(session, name, options) };
     const outcome = await operate(session, name, intent, { ...options, timeout: undefined });
     if (!('end' in outcome)) return { outcome };
     const { operation, status } = outcome.end;
@@ -51,6 +55,16 @@ const run = clusterVerb(
     },
   },
 );
+
+/** Ids of nodes; undefined: all. */
+async function nodesFor(
+  { client }: Session,
+  name: string,
+  { nodes, services, groups }: NodeSelection,
+): Promise<readonly string[] | undefined> {
+  if (services === undefined && groups === undefined) return nodes;
+  return selectNodes(await client.status(name), { nodes, services, groups });
+}
 
 /**
  * As with ssh: one word with blanks is a line for the node's shell, several words are a program and its

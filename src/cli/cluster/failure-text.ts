@@ -91,6 +91,7 @@ function printFailure(
     output.line(`  end of its ${stream}:`);
     for (const line of text.split('\n').slice(-shownOutputLines)) output.raw(`    ${line}`);
   }
+  if (failure.remedy !== undefined) output.line(`  remedy: ${failure.remedy}`);
   const service = optional(' --service ', failure.service);
   output.line(`  its log: ${`heddle logs ${cluster} ${node}${service} --action ${failure.action}`}`);
   if (others.length === 0) return;

@@ -1,3 +1,4 @@
+import type { Revision } from '../../model/cluster/revision.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import { cleanLine } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
@@ -38,6 +39,22 @@ export function printHistory(output: Output, operations: readonly Operation[], n
     for (const machine of abandoned)
       output.line(output.fit(cleanLine(`    abandoned without deletion: ${machine}`)));
   });
+}
+
+/** The accepted changes of the spec. */
+export function printRevisions(output: Output, revisions: readonly Revision[]): void {
+  if (revisions.length === 0) return;
+  output.line();
+  output.table(
+    ['REVISION', 'REQUESTED', 'OPERATION', 'BY', 'WHAT'],
+    revisions.map(({ number, requestedAt, operation, by, what }, index) => [
+      `${number}${index === 0 ? ' (newest)' : ''}`,
+      formatMoment(requestedAt),
+      operation,
+      by,
+      what,
+    ]),
+  );
 }
 
 function stateOf({ state, paused, unchanged }: Operation): string {

@@ -1,3 +1,4 @@
+import { bringsToSpec } from '../../model/plan/intent/intent.js';
 import type { FailureRecord } from '../../model/node/failure.js';
 import type { Drift } from '../../model/node/drift.js';
 import { isUndeletable } from '../../model/node/abandon.js';
@@ -8,9 +9,18 @@ import type { NextStep, ClusterStatus } from '../../schema/output/status.js';
 /** Useful commands, the most likely first. A locked cluster refuses some. */
 export function nextSteps(status: ClusterStatus, now: number): readonly NextStep[] {
   const steps = stepsOf(status, now);
-  return status.locked === true
-    ? steps.filter(({ command }) => !/^heddle (delete|replace) /.test(command))
-    : steps;
+  const [first, ...others] =
+    status.locked === true
+      ? steps.filter(({ command }) => !/^heddle (delete|replace) /.test(command))
+      : steps;
+  if (first === undefined) return [];
+  const remedies = status.operation?.state === 'held' ? remediesOf(status) : [];
+  return [remedies.length === 0 ? first : { ...first, remedy: remedies.join('; ') }, ...others];
+}
+
+/** The first few, each once. */
+function remediesOf({ nodes }: ClusterStatus): readonly string[] {
+  return [...new Set(nodes.flatMap(({ failure }) => failure?.remedy ?? []))].slice(0, 3);
 }
 
 function stepsOf(status: ClusterStatus, now: number): readonly NextStep[] {
@@ -89,7 +99,7 @@ function afterHold({ name, nodes, earlierSpec }: ClusterStatus, { kind }: Operat
   const broken = failed.find(({ failure }) => helpsNewMachine(failure));
   const undeletable = failed.filter(({ failure }) => failure.action === 'DELETE');
   const lost = failed.find(({ failure }) => failure.lost !== undefined);
-  const mayReplace = ['apply', 'rollback', 'replace'].includes(kind);
+  const mayReplace = bringsToSpec(kind) || kind === 'replace';
   const replaced = lost ?? broken;
   const retry = `heddle retry ${name}`;
   const steps: readonly (readonly [condition: boolean, command: string, why: string])[] = [
@@ -106,7 +116,13 @@ function afterHold({ name, nodes, earlierSpec }: ClusterStatus, { kind }: Operat
     ],
     [lost?.failure.lost?.seen === 'stopped', retry, 'after its machine is switched on again'],
     [kind === 'apply', 'heddle apply FILE', 'with a corrected file'],
-    [kind === 'apply' && earlierSpec === true, `heddle rollback ${name}`, 'return to the previous spec'],
+    [
+      (kind === 'apply' || kind === 'scale') && earlierSpec === true,
+      `heddle rollback ${name}`,
+      kind === 'scale'
+        ? 'return to the last spec and counts that were reached'
+        : 'return to the previous spec',
+    ],
     ...undeletable
       .slice(0, 3)
       .map(({ nodeId }) => [true, abandon(name, nodeId).command, abandon(name, nodeId).why] as const),

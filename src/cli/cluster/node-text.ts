@@ -25,7 +25,7 @@ export function taskWords(task: { readonly action: string; readonly service?: st
 }
 
 function gateList(gates: readonly string[]): string {
-  const [first, ...more] = gates.map(describeGate);
+  const [first, ...more] = describeGates(gates);
   return more.length === 0 ? (first ?? 'another node') : `${first} and ${more.length} more`;
 }
 
@@ -46,18 +46,47 @@ const doneWords = {
 
 /** The nodes of a gate that is not about all nodes. */
 const phaseWords: Readonly<Record<string, string>> = {
-  replace: ' on nodes being replaced',
-  down: ' on nodes being torn down',
+  first: ' on the nodes where it is down',
+  replace: ' on the nodes that are replaced',
+  down: ' on the nodes that are removed',
+  drain: ' without the nodes of this batch',
+  undrain: ' with all nodes again',
 };
 
-/** A gate in words. `START:db` is "db started", `CONFIRM:@app` is "all app nodes confirmed". */
-export function describeGate(gate: string): string {
+/** What a gate is about, what has to be done there, and on which nodes if not on all. */
+interface GateWords {
+  readonly what: string;
+  readonly done: string;
+  readonly where: string;
+}
+
+/**
+ * Gates in words, those of one service together: `START:db` is "db started", `CONFIRM:@app` is "all app nodes
+ * confirmed".
+ */
+export function describeGates(gates: readonly string[]): readonly string[] {
+  const words = gates.map(gateWords);
+  const merged = new Map<string, GateWords[]>();
+  for (const one of words) {
+    const key = `${one.what}/${one.where}`;
+    merged.set(key, [...(merged.get(key) ?? []), one]);
+  }
+  return [...merged.values()].map((same) => {
+    const { what = '', where = '' } = same[0] ?? {};
+    const done = [...new Set(same.map((one) => one.done))].filter((one) => one !== '');
+    const last = done.length > 1 ? ` and ${done.at(-1)}` : '';
+    const others = done.length > 1 ? done.slice(0, -1).join(', ') : (done[0] ?? '');
+    return `${what} ${others}${last}${where}`.trimEnd();
+  });
+}
+
+function gateWords(gate: string): GateWords {
   // Text that is not a gate, such as a batch slot, is shown unchanged.
-  if (!gate.includes(':')) return gate;
+  if (!gate.includes(':')) return { what: gate, done: '', where: '' };
   const [phase, id] = gate.includes('/') ? gate.split('/', 2) : ['', gate];
   const [action = '', of = ''] = (id ?? '').split(':', 2);
   const what = of.startsWith('@') ? `all ${of.slice(1)} nodes` : of;
-  return `${what} ${doneWords[action as Action]}${phaseWords[phase ?? ''] ?? ''}`;
+  return { what, done: doneWords[action as Action], where: phaseWords[phase ?? ''] ?? '' };
 }
 
 /** How long the result of a check counts without periodic probes, in ms. */

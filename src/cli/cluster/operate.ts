@@ -1,10 +1,14 @@
 import type { OperateIntent } from '../../client/heddle-client.js';
-import { isEmptyPlan } from '../../model/plan/plan.js';
+import { type Consent, highestIndex, type Losable } from '../../model/cluster/consent.js';
+import { bringsToSpec, describeIntent } from '../../model/plan/intent/intent.js';
 import type { OperationOptions } from '../configuration.js';
+import { CliError } from '../errors.js';
+import { pairFault, splitPair } from '../pairs.js';
 import type { Session } from '../session.js';
 import { clusterVerb } from './cluster-verb.js';
 import { finish, type Outcome, outcomeShown, type Waiting } from './outcome.js';
-import { describeCounts } from './plan/plan-text.js';
+import { confirm, type Confirmation } from '../terminal.js';
+import { confirmLosses } from './plan/confirm-losses.js';
 import { previewOperation, withWarnings } from './plan/preview.js';
 
 export const start = operation((services: readonly string[], _options: OperationOptions) => ({
@@ -38,8 +42,14 @@ export const replace = operation((nodes: readonly string[], options: OperationOp
   nodes: [...new Set(nodes)],
 }));
 
-export const rollback = operation((_options: OperationOptions & { readonly acceptMinimum?: boolean }) => ({
-  kind: 'rollback',
+type RollbackOptions = OperationOptions & { readonly acceptMinimum?: boolean; readonly to?: number };
+
+export const rollback = operation(({ to: revision }: RollbackOptions) => ({ kind: 'rollback', revision }));
+
+export const scale = operation((counts: readonly string[], options: OperationOptions) => ({
+  kind: 'scale',
+  counts: readCounts(counts),
+  width: options.rolling,
 }));
 
 /** Starts an operation and waits for its end, or only shows what it would do. */
@@ -59,23 +69,75 @@ export async function operate(
   session: Session,
   name: string,
   intent: OperateIntent,
-  options: OperationOptions & Pick<Waiting, 'acceptMinimum'>,
+  options: OperationOptions & Confirmation & Pick<Waiting, 'acceptMinimum'>,
 ): Promise<Outcome> {
   const { plan = false, queue = false } = options;
   const { client, output } = session;
   if (plan) {
-    const unprobed = intent.kind === 'rollback' ? await client.probe(name) : [];
-    return { name, intent, preview: withWarnings(await previewOperation(session, name, intent), unprobed) };
+    const unprobed = bringsToSpec(intent.kind) ? await client.probe(name) : [];
+    const preview = withWarnings(await previewOperation(session, name, intent), unprobed);
+    return { name, intent, preview, verbose: options.verbose };
+  }
+  const isExec = intent.kind === 'exec';
+  let consent: Consent | undefined;
+  if (queue) consent = await confirmQueued(name, intent, options);
+  else {
+    const preview = await previewOperation(session, name, intent);
+    // The output of exec begins with what its command prints.
+    if (!isExec) consent = await confirmLosses(output, { name, intent, preview }, options);
   }
   const since = Date.now();
-  const isExec = intent.kind === 'exec';
-  const preview = queue ? undefined : await previewOperation(session, name, intent);
-  for (const warning of isExec ? [] : (preview?.warnings ?? [])) output.line(`warning: ${warning}`, 'yellow');
-  // The output of exec begins with what its command prints.
-  if (preview !== undefined && !isExec && !isEmptyPlan(preview.plan))
-    output.line(describeCounts(preview.plan));
-  const reply = await client.operate(name, intent, { queue });
+  const reply = await client.operate(name, intent, { queue, consent });
   return finish(session, name, reply, { ...options, since, fleeting: isExec });
+}
+
+async function confirmQueued(
+  name: string,
+  intent: OperateIntent,
+  options: Confirmation,
+): Promise<Consent | undefined> {
+  const loss = queuedLoss(intent);
+  if (loss === undefined) return undefined;
+  await confirm(`Queue ${describeIntent(intent)} of ${name}? It takes ${loss} when it begins.`, options);
+  return options.yes === true || intent.kind !== 'scale' ? undefined : { losable: beyond(intent.counts) };
+}
+
+/** The nodes beyond new counts; the count of a file may be any. */
+function beyond(counts: Readonly<Record<string, number | null>>): Losable {
+  return Object.fromEntries(
+    Object.entries(counts).map(([group, count]) => [group, [[(count ?? 0) + 1, highestIndex]]]),
+  );
+}
+
+/** What a queued operation may take, in general: the state in which it begins is not known yet. */
+function queuedLoss(intent: OperateIntent): string | undefined {
+  switch (intent.kind) {
+    case 'replace':
+      return `the machines, disks and addresses of ${intent.nodes.join(', ')}`;
+    case 'rollback':
+      return 'machines, disks and addresses that the earlier spec does not have';
+    case 'scale':
+      return 'the machines, disks and addresses of nodes beyond the new counts';
+    default:
+      return undefined;
+  }
+}
+
+/** `app=5` or `app=file`. @throws CliError Usage */
+function readCounts(words: readonly string[]): Readonly<Record<string, number | null>> {
+  const pairs: (readonly [string, string])[] = [];
+  for (const word of words) {
+    const pair = splitPair(word);
+    if (pair === undefined || !/^(file|0|[1-9]\d{0,8})$/.test(pair[1]))
+      throw new CliError(
+        'Usage',
+        `"${word}" is not GROUP=COUNT: write app=5, or app=file to return to the count in the file`,
+      );
+    const fault = pairFault(pair, pairs);
+    if (fault !== undefined) throw new CliError('Usage', fault);
+    pairs.push(pair);
+  }
+  return Object.fromEntries(pairs.map(([group, text]) => [group, text === 'file' ? null : Number(text)]));
 }
 
 /** Which nodes, and how many of them at a time. */

@@ -1,6 +1,8 @@
-import type { WaitResult } from '../../client/wait.js';
+import { bringsToSpec } from '../../model/plan/intent/intent.js';
+import { operationsOf, type WaitResult } from '../../client/wait.js';
 import type { ApplyReply } from '../../model/cluster/contract.js';
 import type { Operation } from '../../model/cluster/operation.js';
+import type { OutputsDocument } from '../../schema/output/documents.js';
 import type { ClusterStatus } from '../../schema/output/status.js';
 import type { AcceptedDocument, EndedDocument } from '../../schema/output/operation.js';
 import type { PlanDocument } from '../../schema/output/plan.js';
@@ -15,6 +17,7 @@ import { describeLeft } from './plan/plan-text.js';
 import { failuresOf, printFailures, printRecorded } from './failure-text.js';
 import { nextSteps } from './next-steps.js';
 import { driftLines } from './node-text.js';
+import { printOutputsBelow, readShownOutputs } from './output-text.js';
 import { type Planned, plannedShown } from './plan/preview.js';
 import { followOperation, type FollowRequest } from './progress/follow-operation.js';
 
@@ -28,6 +31,8 @@ interface Accepted {
 
 export interface Ended {
   readonly end: WaitResult;
+  /** Of a cluster that matches its file. */
+  readonly outputs?: OutputsDocument['outputs'];
   /** The operation had ended before it was requested again. */
   readonly unchanged?: boolean;
   /** The user accepts an end without some nodes. */
@@ -51,9 +56,14 @@ export async function finish(
   const end = await followOperation(session, { name, operation, timeout, since, fleeting });
   return {
     end,
+    outputs: hasOutputs(end.operation) ? await readShownOutputs(session, name) : undefined,
     unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since,
     acceptsMissing,
   };
+}
+
+function hasOutputs({ kind, state }: Operation): boolean {
+  return state === 'done' && bringsToSpec(kind);
 }
 
 export const outcomeShown = {
@@ -64,7 +74,8 @@ export const outcomeShown = {
       return { cluster: outcome.name, clusterUid, operation: { id: operation }, unchanged };
     }
     const { status, operation } = outcome.end;
-    const ended = { cluster: status.name, clusterUid: status.uid, operation };
+    const { outputs } = outcome;
+    const ended = { cluster: status.name, clusterUid: status.uid, operation, outputs };
     return errorOf(outcome) === undefined
       ? { ...ended, unchanged: isUnchanged(outcome) || undefined }
       : { ...ended, failures: failuresOf(status, operation) };
@@ -75,6 +86,7 @@ export const outcomeShown = {
     else if (outcome.end.operation.state === 'done' && errorOf(outcome) === undefined)
       printDone(output, outcome);
     else printUndone(output, outcome.end);
+    if ('outputs' in outcome) printOutputsBelow(output, outcome.outputs);
   },
   error: (outcome) => ('end' in outcome ? errorOf(outcome) : undefined),
 } satisfies Shown<[], Outcome>;
@@ -93,10 +105,9 @@ function printDone(output: Output, outcome: Ended): void {
   const { operation, status } = outcome.end;
   const { kind, reason, abandoned = [] } = operation;
   output.line(describeDone(operation, status, isUnchanged(outcome)));
-  const probed = kind === 'apply' || kind === 'rollback';
   const warnings = [
     ...(reason === undefined ? [] : [reason]),
-    ...(probed
+    ...(bringsToSpec(kind)
       ? driftLines(status.nodes, Date.now()).map(
           (line) =>
             `${line}; no action was taken${status.locked === true ? ', because the file locks the cluster' : ''}`,
@@ -113,12 +124,18 @@ function isUnchanged({ end, unchanged = false }: Ended): boolean {
   return unchanged || end.operation.unchanged === true;
 }
 
-function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unchanged: boolean): string {
-  const { kind, what, startedAt, requestedAt, endedAt, tasks } = operation;
+function describeDone(
+  operation: Operation,
+  { name, nodes, scaled = {} }: ClusterStatus,
+  unchanged: boolean,
+): string {
+  const { kind, intent, what, startedAt, requestedAt, endedAt, tasks } = operation;
+  const counts = Object.entries(scaled).map(([group, { count }]) => `${group}=${count}`);
+  const except = counts.length === 0 ? '' : ` (${counts.join(', ')} by scale)`;
   if (kind === 'delete') return `cluster ${name} is deleted`;
   if (unchanged)
     return kind === 'apply'
-      ? `cluster ${name}: no changes${what === kind ? '' : ` (${what})`}`
+      ? `cluster ${name}: no changes${what === kind ? '' : ` (${what})`}${except}`
       : `cluster ${name}: ${what}: nothing to do`;
   const took =
     endedAt === undefined
@@ -128,8 +145,12 @@ function describeDone(operation: Operation, { name, nodes }: ClusterStatus, unch
   const count = formatCount(nodes.length - (operation.missing?.count ?? 0), 'node');
   if (operation.missing !== undefined) return `cluster ${name}: ${what}: ${count}, ${done}`;
   if (operation.left !== undefined && operation.left > 0) return `cluster ${name}: ${what}: ${done}`;
-  if (kind === 'apply') return `${name} matches its file: ${count}, ${done}`;
-  if (kind === 'rollback') return `${name} matches its previous spec: ${count}, ${done}`;
+  if (kind === 'apply') return `${name} matches its file${except}: ${count}, ${done}`;
+  if (kind === 'rollback') {
+    const revision = 'revision' in intent ? intent.revision : undefined;
+    const spec = revision === undefined ? 'its previous spec' : `revision ${revision}`;
+    return `${name} matches ${spec}${except}: ${count}, ${done}`;
+  }
   return `cluster ${name}: ${what}: ${done}`;
 }
 
@@ -167,13 +188,15 @@ function errorOf({ end: { operation, status }, acceptsMissing = false }: Ended):
         failed === 0
           ? cleanText(reason ?? 'it cannot continue')
           : `${formatCount(failed, 'node')} failed, ${tasks.done} of ${tasks.total} tasks are done`;
+      const [step] = nextSteps(status, Date.now());
       return new CliError('Held', `${cleanLine(what)} of ${name} is held: ${why}`, {
-        next: nextSteps(status, Date.now())[0]?.command ?? next,
+        next: step?.command ?? next,
+        remedy: step?.remedy,
       });
     }
     case 'failed': {
       const rollback = rollbackAfter(operation, status);
-      const after = rollback === undefined ? '' : `\noperation ${rollback.id} returns to the previous spec`;
+      const after = rollback === undefined ? '' : `\noperation ${rollback.id} rolls it back`;
       const why = cleanLine((reason ?? 'a task failed').split('\n')[0] ?? '');
       return new CliError('Failed', `${cleanLine(what)} of ${name} failed: ${why}${after}`, {
         next: rollback === undefined ? next : `${next} --watch`,
@@ -199,7 +222,5 @@ function describeMissing(
 }
 
 function rollbackAfter({ id }: Operation, status: ClusterStatus): Operation | undefined {
-  return [status.operation, ...status.queued, ...status.history].find(
-    (other) => other?.kind === 'rollback' && Number(other.id) > Number(id),
-  );
+  return operationsOf(status).findLast((other) => other.kind === 'rollback' && Number(other.id) > Number(id));
 }

@@ -1,11 +1,10 @@
-import type { Outputs, OutputValue } from '../../model/cluster/outputs.js';
-import type { Json } from '../../model/json.js';
+import type { Outputs } from '../../model/cluster/outputs.js';
 import type { OutputDocument, OutputsDocument } from '../../schema/output/documents.js';
 import { suggest } from '../../schema/suggest.js';
-import { cleanLine } from '../clean-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { clusterVerb } from './cluster-verb.js';
+import { rowsOf, textOf, withoutSecrets } from './output-text.js';
 
 type Answer = { readonly cluster: string; readonly outputs: Outputs } | OutputDocument;
 
@@ -26,38 +25,12 @@ export const output = clusterVerb(
   },
   {
     document: (answer): OutputsDocument | OutputDocument =>
-      'value' in answer
-        ? answer
-        : {
-            cluster: answer.cluster,
-            outputs: Object.fromEntries(
-              Object.entries(answer.outputs).map(([name, found]) => [name, withoutSecret(found)]),
-            ),
-          },
+      'value' in answer ? answer : { cluster: answer.cluster, outputs: withoutSecrets(answer.outputs) },
     print: (screen, answer) => {
       if ('value' in answer) screen.lines(textOf(answer.value));
       else if (Object.keys(answer.outputs).length === 0)
         screen.lines(`cluster ${answer.cluster} has no outputs`);
-      else
-        screen.table(
-          ['OUTPUT', 'VALUE'],
-          Object.entries(answer.outputs).map(([name, found]) => [name, cleanLine(shownValue(found))]),
-        );
+      else screen.table(['OUTPUT', 'VALUE'], rowsOf(withoutSecrets(answer.outputs)));
     },
   },
 );
-
-function withoutSecret(output: OutputValue): OutputsDocument['outputs'][string] {
-  if (output.secret !== true || !('value' in output)) return output;
-  const { value: _value, ...rest } = output;
-  return rest;
-}
-
-function shownValue(output: OutputValue): string {
-  if ('missing' in output) return `(none: ${output.missing})`;
-  return output.secret === true ? '(secret)' : textOf(output.value);
-}
-
-function textOf(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}

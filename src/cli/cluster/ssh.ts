@@ -1,12 +1,10 @@
-import { HeddleError } from '../../client/errors.js';
 import { connect } from '../../ssh/connect.js';
 import { type InteractiveSession, openShell } from '../../ssh/interactive.js';
 import type { SshTarget } from '../../ssh/target.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
-import { findTarget } from '../login.js';
 import { withSession } from '../session.js';
-import { requireCluster } from './cluster-verb.js';
+import { findNodeTarget } from './node-target.js';
 
 /**
  * Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Returns
@@ -18,17 +16,7 @@ export async function ssh(
   command: readonly string[],
   options: ServerOptions,
 ): Promise<number> {
-  const target = await withSession(options, async (session) => {
-    const { client, config } = session;
-    await requireCluster(session, name);
-    const payload = await client.payload(name, node).catch((cause: unknown) => {
-      if (!(cause instanceof HeddleError) || cause.code !== 'NotFound') throw cause;
-      throw new CliError('NotFound', cause.message, { next: `heddle nodes ${name}`, cause });
-    });
-    const { nodes } = await client.status(name);
-    const account = nodes.find(({ nodeId }) => nodeId === node)?.provider ?? '';
-    return findTarget(config, { node, account, payload });
-  });
+  const target = await withSession(options, (session) => findNodeTarget(session, name, node));
   return runOn(target, node, command);
 }
 

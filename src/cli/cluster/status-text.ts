@@ -1,5 +1,6 @@
 import { indexLabels } from '../../model/cluster/labels.js';
 import { leftOf, type Operation } from '../../model/cluster/operation.js';
+import type { OutputsDocument } from '../../schema/output/documents.js';
 import type {
   DeliveryView,
   NextStep,
@@ -11,7 +12,8 @@ import type {
 import { cleanLine, cleanText } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
 import { formatAge, formatDuration, formatMoment } from '../format.js';
-import { describeLeft } from './plan/plan-text.js';
+import { describeLeft, describeScaled } from './plan/plan-text.js';
+import { printOutputsBelow } from './output-text.js';
 import { printFailures } from './failure-text.js';
 import { printHistory } from './history-text.js';
 import { nextSteps } from './next-steps.js';
@@ -32,10 +34,26 @@ const styles: Readonly<Partial<Record<NodeStatus['state'], Style>>> = { failed: 
 export function printStatus(
   output: Output,
   status: ClusterStatus,
-  { troubles, deliveries }: Pick<StatusDocument, 'troubles' | 'deliveries'>,
+  {
+    troubles,
+    deliveries,
+    outputs,
+  }: Pick<StatusDocument, 'troubles' | 'deliveries'> & Partial<Pick<OutputsDocument, 'outputs'>>,
   now: number,
 ): void {
-  const { name, uid, phase, operation, lease, queued, history, stopped, locked, labels = {} } = status;
+  const {
+    name,
+    uid,
+    phase,
+    operation,
+    lease,
+    queued,
+    history,
+    stopped,
+    locked,
+    scaled,
+    labels = {},
+  } = status;
   output.raw(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
   output.line(`uid ${uid}`);
   if (Object.keys(labels).length > 0) output.line(`labels ${indexLabels(labels).join(', ')}`);
@@ -50,9 +68,11 @@ export function printStatus(
   if (left !== undefined) output.line(left);
   if (stopped.length > 0)
     output.line(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`);
+  for (const line of describeScaled(name, scaled)) output.line(line, 'yellow');
   if (locked === true) output.line('locked by its file: delete and replace are refused');
   output.line();
   printNodes(output, status, now);
+  printOutputsBelow(output, outputs);
   if (history.length > 0) {
     output.line();
     output.line(`last operations${history.length > shownHistory ? ` (all: heddle history ${name})` : ''}`);
@@ -117,9 +137,12 @@ export function printNext(output: Output, steps: readonly NextStep[]): void {
   if (unique.length === 0) return;
   const width = Math.max(...unique.map(({ command }) => command.length));
   output.line();
-  unique.forEach(({ command, why }, index) =>
-    output.line(`${index === 0 ? 'next:' : 'or:  '} ${command.padEnd(width)}  ${why}`),
-  );
+  const [{ remedy } = {}] = unique;
+  if (remedy !== undefined) output.line(`next: ${remedy}`);
+  unique.forEach(({ command, why }, index) => {
+    const lead = index > 0 ? 'or:  ' : remedy === undefined ? 'next:' : 'then:';
+    output.line(`${lead} ${command.padEnd(width)}  ${why}`);
+  });
 }
 
 function describeOperation(operation: Operation, now: number): string {

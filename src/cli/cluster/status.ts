@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { HeddleError } from '../../client/errors.js';
 import { endedStates } from '../../model/cluster/operation.js';
 import type { WaitResult } from '../../client/wait.js';
+import type { OutputsDocument } from '../../schema/output/documents.js';
 import type {
   DeliveryView,
   NextStep,
@@ -21,6 +23,7 @@ import { verb } from '../verb.js';
 import { type ClusterDescription, describeLatest } from './describe-cluster.js';
 import { nextSteps } from './next-steps.js';
 import { outcomeShown } from './outcome.js';
+import { readShownOutputs } from './output-text.js';
 import { followOperation } from './progress/follow-operation.js';
 import { printNext, printStatus, printTroubles } from './status-text.js';
 
@@ -40,12 +43,14 @@ export const status = verb(
       await requireWorker(session);
       await session.client.probe(name);
     }
-    const found = await askWorkers(session, name);
+    const found = await askWorkers(session, name, watch ? restartMs : 0);
     if (watch && !(found instanceof HeddleError)) return follow(session, found);
     const server = await readServer(session.temporal, name);
     const deliveries = await readDeliveries(session.temporal, described.uid);
     const known = { described, server, troubles: findTroubles(server, Date.now()), deliveries };
-    return found instanceof HeddleError ? { ...known, error: found } : { ...known, found };
+    if (found instanceof HeddleError) return { ...known, error: found };
+    const outputs = found.phase === 'deleted' ? undefined : await readShownOutputs(session, name);
+    return { ...known, found, outputs };
   },
   {
     document: (answer): StatusDocument | undefined => {
@@ -61,9 +66,10 @@ export const status = verb(
           deliveries,
           next: [...next, ...stepsAfter(answer.error)],
         };
-      const { found } = answer;
+      const { found, outputs } = answer;
       return {
         ...found,
+        outputs,
         createdAt: described.createdAt,
         ended: described.ended,
         server,
@@ -101,7 +107,10 @@ interface Known {
   readonly deliveries: readonly DeliveryView[];
 }
 
-type Whole = Known & { readonly found: ClusterStatus };
+type Whole = Known & {
+  readonly found: ClusterStatus;
+  readonly outputs: OutputsDocument['outputs'] | undefined;
+};
 
 /** When no worker answers. */
 type PartialStatus = Known & { readonly error: HeddleError };
@@ -109,15 +118,28 @@ type PartialStatus = Known & { readonly error: HeddleError };
 /** The end of the operation that was followed, or the status of a cluster without any. */
 type Watched = { readonly end: WaitResult } | { readonly rest: ClusterStatus };
 
-/** The status, or the error when no worker answers or the answer cannot be read. */
-async function askWorkers(session: Session, name: string): Promise<ClusterStatus | HeddleError> {
-  try {
-    await requireWorker(session);
-    return await session.client.status(name);
-  } catch (error) {
-    if (error instanceof HeddleError && ['NoWorker', 'Encryption', 'Failed'].includes(error.code))
-      return error;
-    throw error;
+/** A worker that is started again answers within this time: what is watched goes on. */
+const restartMs = 20_000;
+
+/**
+ * The status, or the error when no worker answers or the answer cannot be read.
+ * @param patienceMs how long a worker is waited for.
+ */
+async function askWorkers(
+  session: Session,
+  name: string,
+  patienceMs: number,
+): Promise<ClusterStatus | HeddleError> {
+  for (const end = Date.now() + patienceMs; ; await pause(500)) {
+    try {
+      await requireWorker(session);
+      return await session.client.status(name);
+    } catch (error) {
+      if (!(error instanceof HeddleError)) throw error;
+      if (error.code === 'NoWorker' && Date.now() < end) continue;
+      if (['NoWorker', 'Encryption', 'Failed'].includes(error.code)) return error;
+      throw error;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { loadImageFile } from '../../schema/image/read.js';
 import { openSpecFile } from '../../schema/cluster/read.js';
 import type { ValidateDocument } from '../../schema/output/documents.js';
+import { hasErrors } from '../../schema/problem.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { readYamlFile } from '../../schema/yaml-source.js';
 import type { CommonOptions } from '../configuration.js';
@@ -15,26 +16,29 @@ type FileKind = ValidateDocument['kind'];
 export const validate = localVerb(
   async (file: string, options: CommonOptions & VariableOptions): Promise<Validation> => {
     const kind = kindOf(file);
-    return { file, kind, ...(await readers[kind](file, options)) };
+    return { file, kind, ...readers[kind](file, options) };
   },
   validationShown,
 );
 
-const readers: Readonly<
-  Record<FileKind, (file: string, options: VariableOptions) => FileReading | Promise<FileReading>>
-> = {
-  cluster: async (file, options) => {
+const readers: Readonly<Record<FileKind, (file: string, options: VariableOptions) => FileReading>> = {
+  cluster: (file, options) => {
     const opened = openSpecFile(file);
-    const reading = opened.ok ? opened.read(await givenVariables(opened.variables, options)) : opened;
-    if (!reading.ok) return reading;
-    const { name, nodes, services } = reading.spec;
+    if (!opened.ok) return opened;
+    const { problems, spec, unset } = opened.check(givenVariables(opened.variables, options));
+    if (hasErrors(problems)) return { problems };
+    if (spec === undefined) {
+      const without = `has no errors in what can be checked without values for ${unset.join(', ')}`;
+      return { problems, verdict: `${without}; references and dependencies are not checked` };
+    }
+    const { name, nodes, services } = spec;
     const count = Object.values(nodes).reduce((sum, group) => sum + group.count, 0);
     const parts = [formatCount(count, 'node'), formatCount(Object.keys(services).length, 'service')];
-    return { problems: reading.warnings, content: `cluster ${name}: ${parts.join(', ')}` };
+    return { problems, verdict: `is valid: cluster ${name}: ${parts.join(', ')}` };
   },
   image: (file) => {
     const reading = loadImageFile(file);
-    return reading.ok ? { problems: [], content: `image ${reading.spec.name}` } : reading;
+    return reading.ok ? { problems: [], verdict: `is valid: image ${reading.spec.name}` } : reading;
   },
   pools: validatePools,
 };

@@ -1,32 +1,54 @@
 import type { Argument, Command, Option } from 'commander';
+import { machineActions } from '../../model/machine/actions.js';
+import { loggedActions } from '../../model/logged-actions.js';
+import type { ServerOptions } from '../configuration.js';
 
 /** What the shell offers for the word at the cursor. */
 export type Candidates =
   | { readonly is: 'words'; readonly words: readonly string[] }
   | { readonly is: 'files' }
-  /** Names that Heddle knows; `within` is the cluster or the pool that the command names first. */
-  | { readonly is: 'names'; readonly of: NameKind; readonly within?: string };
+  | NameCandidates;
+
+/** Names that Heddle knows. */
+export interface NameCandidates {
+  readonly is: 'names';
+  readonly of: NameKind;
+  /** The cluster, the pool or the file that the command names first. */
+  readonly within?: string;
+  /** The common options on the line. */
+  readonly options: ServerOptions;
+}
 
 type NameKind =
   | 'accounts'
+  | 'automators'
   | 'clusters'
+  | 'codes'
   | 'images'
   | 'labels'
   | 'machines'
   | 'nodes'
+  | 'outputs'
+  | 'plugins'
   | 'pool nodes'
   | 'pools'
+  | 'provider types'
   | 'reservations'
   | 'resources'
-  | 'services';
+  | 'services'
+  | 'variables';
 
 /**
- * What completes a value. The declaration of an argument or an option names the kind of its value in brackets:
- * `<file>`, `[pool]`, `<nodes...>`. Kinds that are absent here are free text.
+ * What completes a value. The declaration of an argument or an option names the kind of its
+ * value in brackets: `<file>`, `[pool]`, `<nodes...>`. Kinds that are absent here are free text.
  */
-export const completions: Readonly<Record<string, NameKind | 'files'>> = {
+export const completions: Readonly<Record<string, NameKind | 'files' | readonly string[]>> = {
   account: 'accounts',
+  action: loggedActions,
+  actions: machineActions,
+  automator: 'automators',
   cluster: 'clusters',
+  code: 'codes',
   file: 'files',
   files: 'files',
   folder: 'files',
@@ -37,12 +59,18 @@ export const completions: Readonly<Record<string, NameKind | 'files'>> = {
   machines: 'machines',
   node: 'nodes',
   nodes: 'nodes',
+  output: 'outputs',
   path: 'files',
+  plugin: 'plugins',
   pool: 'pools',
   reservation: 'reservations',
   resource: 'resources',
   service: 'services',
   services: 'services',
+  source: 'files',
+  target: 'files',
+  type: 'provider types',
+  'variable=value': 'variables',
   workflow: 'clusters',
 };
 
@@ -50,44 +78,67 @@ const words = (list: readonly string[]): Candidates => ({ is: 'words', words: li
 
 /** What may follow the words before the cursor; `current` is the word at it, perhaps empty. */
 export function candidatesFor(program: Command, before: readonly string[], current: string): Candidates {
-  const { command, values, open } = follow(program, before);
-  const equals = current.startsWith('--') ? current.indexOf('=') : -1;
-  const option = open ?? (equals < 0 ? undefined : findOption(command, current.slice(0, equals)));
-  if (option !== undefined) return valuesOf(option, command, values);
+  const { command, values, given, open } = follow(program, before);
+  const place = { command, first: values[0], options: given };
+  const { flag, value } = splitFlag(current);
+  const option = open ?? (value === undefined ? undefined : findOption(command, flag));
+  if (option !== undefined) return valuesOf(option, place);
   if (current.startsWith('-')) return words(flagsOf(command));
   if (command.commands.length > 0 && values.length === 0)
     return words(command.commands.filter((inner) => !isHidden(inner)).map((inner) => inner.name()));
   const argument = argumentAt(command, values.length);
-  return argument === undefined ? words([]) : valuesOf(argument, command, values);
+  return argument === undefined ? words([]) : valuesOf(argument, place);
 }
 
-/** The kind of value that an argument or an option takes: `file` of `--config <file>`; undefined for a flag. */
+/**
+ * The kind of value that an argument or an option takes: `file` of `--config <file>`; undefined for a flag.
+ */
 export function valueKind(one: Argument | Option): string | undefined {
   return 'flags' in one ? /[<[](.+?)(?:\.{3})?[>\]]$/.exec(one.flags)?.[1] : one.name();
 }
 
-/** The command that the words select, its arguments so far, and an option that waits for its value. */
+/**
+ * The command that the words select, its arguments and options so far, and an option that waits
+ * for its value.
+ */
 function follow(
   program: Command,
   before: readonly string[],
-): { readonly command: Command; readonly values: readonly string[]; readonly open?: Option } {
+): {
+  readonly command: Command;
+  readonly values: readonly string[];
+  readonly given: Readonly<Record<string, string>>;
+  readonly open?: Option;
+} {
   let command = program;
   let open: Option | undefined;
   const values: string[] = [];
+  const given: Record<string, string> = {};
   for (const word of before) {
-    const isValue = open !== undefined;
-    open = undefined;
-    if (isValue) continue;
+    if (open !== undefined) {
+      given[open.attributeName()] = word;
+      open = undefined;
+      continue;
+    }
     if (word.startsWith('-')) {
-      const option = findOption(command, word);
-      open = option?.required === true || option?.optional === true ? option : undefined;
+      const { flag, value } = splitFlag(word);
+      const option = findOption(command, flag);
+      if (option === undefined) continue;
+      if (value !== undefined) given[option.attributeName()] = value;
+      else if (option.required || option.optional) open = option;
       continue;
     }
     const inner = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
     if (inner !== undefined && values.length === 0) command = inner;
     else values.push(word);
   }
-  return { command, values, open };
+  return { command, values, given, open };
+}
+
+/** `--flag=value`, or a flag whose value is another word. */
+function splitFlag(word: string): { readonly flag: string; readonly value?: string } {
+  const [, flag = word, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+  return { flag, value };
 }
 
 function findOption(command: Command, flag: string): Option | undefined {
@@ -105,16 +156,24 @@ function argumentAt({ registeredArguments: declared }: Command, index: number): 
   return declared[index] ?? (last?.variadic === true ? last : undefined);
 }
 
-function valuesOf(one: Argument | Option, command: Command, [first]: readonly string[]): Candidates {
+function valuesOf(
+  one: Argument | Option,
+  {
+    command,
+    first,
+    options,
+  }: { readonly command: Command; readonly first: string | undefined; readonly options: ServerOptions },
+): Candidates {
   if (one.argChoices !== undefined) return words(one.argChoices);
-  const of = completions[valueKind(one) ?? ''];
-  if (of === undefined) return words([]);
+  const of = completions[valueKind(one) ?? ''] ?? [];
   if (of === 'files') return { is: 'files' };
-  const scope = command.registeredArguments[0]?.name();
+  if (typeof of !== 'string') return words(of);
+  const scope = command.registeredArguments[0]?.name() ?? '';
   return {
     is: 'names',
     of: of === 'nodes' && scope === 'pool' ? 'pool nodes' : of,
-    within: scope === 'cluster' || scope === 'pool' ? first : undefined,
+    within: ['cluster', 'pool', 'file'].includes(scope) ? first : undefined,
+    options,
   };
 }
 

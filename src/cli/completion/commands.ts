@@ -4,7 +4,7 @@ import { shells } from './scripts.js';
 
 export const completionCommands: readonly CommandDefinition[] = [
   command('completion', 'print the completion of a shell', {
-    example: 'source <(heddle completion bash)',
+    examples: ['source <(heddle completion bash)'],
     arguments: [new Argument('<shell>', 'name of the shell').choices(shells)],
     needs: 'nothing',
     load: async () => (await import('./scripts.js')).printCompletion,

@@ -1,11 +1,10 @@
-import type { Client } from '@temporalio/client';
-import type { HeddleClient } from '../../client/heddle-client.js';
-import { listPools, listMachineNames } from '../../client/list.js';
-import { readConfiguration } from '../configuration.js';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../config/index.js';
+import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../errors.js';
-import { PoolClient } from '../../client/pool/pool-client.js';
 import { createProgram } from '../program.js';
-import { candidatesFor, type Candidates } from './candidates.js';
+import { candidatesFor, type Candidates, type NameCandidates } from './candidates.js';
 
 /** A longer wait would make completion useless. */
 const patienceMs = 5_000;
@@ -13,22 +12,40 @@ const patienceMs = 5_000;
 /** Tells the shell to complete names of files. */
 export const filesMark = ':files';
 
+/** Words without a meaning to a shell. Bash inserts words as they are, and some come from files of others. */
+const plainWord = /^[\w@%+=:,./-]+$/;
+
 /** Prints what may stand at the cursor, one per line; the last word is the one at the cursor. Never fails. */
 export async function complete(words: readonly string[]): Promise<number> {
   const current = words.at(-1) ?? '';
   const candidates = candidatesFor(
     createProgram(async () => undefined),
-    words.slice(0, -1),
+    words.slice(0, -1).map(expandHome),
     current,
   );
-  const found = candidates.is === 'files' ? [filesMark] : await wordsOf(candidates);
-  // What comes before belongs to the word: `--nodes=app-1,` and `app-1,`.
-  const stem = /^(?:--[a-z-]+=)?(?:[^,]*,)*/.exec(current)?.[0] ?? '';
-  for (const word of found)
-    if (candidates.is === 'files' || `${stem}${word}`.startsWith(current))
-      process.stdout.write(`${candidates.is === 'files' ? '' : stem}${word}\n`);
+  if (candidates.is === 'files') process.stdout.write(`${filesMark}\n`);
+  else {
+    const stem = stemOf(current, candidates);
+    const found = (await wordsOf(candidates)).filter((word) => plainWord.test(word));
+    for (const word of found.map((one) => `${stem}${one}`))
+      if (word.startsWith(current)) process.stdout.write(`${word}\n`);
+  }
   // A pending query must not block the prompt.
   process.exit(exitCodes.ok);
+}
+
+/** Shells pass the words as they were typed. */
+function expandHome(word: string): string {
+  return word.startsWith('~/') ? join(homedir(), word.slice(2)) : word;
+}
+
+/**
+ * What precedes a name and belongs to its word: `--nodes=app-1,` and `app-1,`. A value may contain commas.
+ */
+function stemOf(current: string, candidates: Candidates): string {
+  const isAssignment = candidates.is === 'names' && candidates.of === 'variables';
+  const stem = isAssignment ? /^--[a-z-]+=/ : /^(?:--[a-z-]+=)?(?:[^,]*,)*/;
+  return stem.exec(current)?.[0] ?? '';
 }
 
 async function wordsOf(
@@ -41,55 +58,56 @@ async function wordsOf(
   return Promise.race([askNames(candidates).catch(() => []), late]);
 }
 
-async function askNames({
-  of,
-  within,
-}: Extract<Candidates, { readonly is: 'names' }>): Promise<readonly string[]> {
-  const { withSession } = await import('../session.js');
-  // heddle.yaml has them: no server is needed.
-  if (of === 'accounts') return Object.keys(readConfiguration({}).providers);
-  return withSession({}, async ({ client, temporal }) => {
-    switch (of) {
-      case 'clusters':
-        return (await client.list()).map(({ name }) => name);
-      case 'pools':
-        return (await listPools(temporal)).map(({ name }) => name);
-      case 'labels':
-        return labelsOf(temporal, within === undefined ? await listPools(temporal) : [{ name: within }]);
-      case 'machines':
-        return listMachineNames(temporal);
-      case 'images':
-        return (await client.images.list()).images.map(({ name }) => name);
-      case 'reservations':
-        return (await client.reservations.list()).map(({ id }) => id);
-      case 'resources':
-        return Object.keys(await client.resources.catalogue());
-      case 'pool nodes':
-        return within === undefined
-          ? []
-          : (await new PoolClient(temporal, within).nodes()).map(({ id }) => id);
-      case 'nodes':
-      case 'services':
-        return within === undefined ? [] : namesIn(client, within, of);
-    }
-  });
+/** Loads no more than the names need: reading modules takes most of the time. */
+async function askNames(candidates: NameCandidates): Promise<readonly string[]> {
+  const { of, within, options } = candidates;
+  switch (of) {
+    case 'accounts':
+      return Object.keys((await readConfiguration(options)).providers);
+    case 'provider types':
+      return pluginNames(['provider'], options);
+    case 'automators':
+      return pluginNames(['automator'], options);
+    case 'plugins':
+      return pluginNames(['provider', 'automator'], options);
+    case 'codes':
+      return [...new Set((await import('../explain/catalogue.js')).entries.map(({ code }) => code))];
+    case 'variables':
+      return within === undefined ? [] : assignments(within);
+    default:
+      return (await import('./server-names.js')).askServer(candidates);
+  }
 }
 
-async function labelsOf(
-  temporal: Client,
-  pools: readonly { readonly name: string }[],
+async function readConfiguration(options: ServerOptions): Promise<Config> {
+  return (await import('../configuration.js')).readConfiguration(options);
+}
+
+async function pluginNames(
+  types: readonly ('provider' | 'automator')[],
+  options: ServerOptions,
 ): Promise<readonly string[]> {
-  const views = await Promise.all(
-    pools.map(({ name }) => new PoolClient(temporal, name).view().catch(() => ({ labels: {} }))),
+  const { listPluginNames } = await import('../../plugins/plugin-names.js');
+  // Without a valid heddle.yaml there are still the built-in ones.
+  const folders = await readConfiguration(options).then(
+    ({ plugins }) => plugins,
+    () => [],
   );
-  return [...new Set(views.flatMap(({ labels }) => Object.keys(labels)))];
+  return [...new Set(types.flatMap((type) => listPluginNames(type, folders)))];
 }
 
-async function namesIn(
-  client: HeddleClient,
-  cluster: string,
-  of: 'nodes' | 'services',
-): Promise<readonly string[]> {
-  const { nodes, services } = await client.status(cluster);
-  return of === 'nodes' ? nodes.map(({ nodeId }) => nodeId) : Object.keys(services);
+/**
+ * `NAME=VALUE` of each variable of a cluster file, and `NAME=` if some or all of its values must be typed.
+ */
+async function assignments(file: string): Promise<readonly string[]> {
+  const { readVariables } = await import('../../schema/cluster/read-variables.js');
+  return Object.entries(readVariables(file)).flatMap(([name, { type, allowed = [], secret }]) => {
+    const known = type === 'boolean' ? [true, false] : secret === true ? [] : allowed;
+    const values = known
+      .filter((value) => typeof value !== 'object')
+      .map(String)
+      .filter((value) => plainWord.test(value));
+    const isComplete = known.length > 0 && values.length === known.length;
+    return [...values.map((value) => `${name}=${value}`), ...(isComplete ? [] : [`${name}=`])];
+  });
 }

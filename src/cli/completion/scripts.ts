@@ -28,6 +28,8 @@ _heddle() {
   # Bash replaces only what follows the last = or : of the word.
   local stem="\${cur%"\${cur##*[=:]}"}"
   while IFS= read -r word; do COMPREPLY+=("\${word#"$stem"}"); done <<< "$found"
+  # A value follows.
+  [[ $found == *= ]] && compopt -o nospace 2> /dev/null
 }
 complete -F _heddle heddle
 `.replaceAll('\\$', '$'),
@@ -35,12 +37,17 @@ complete -F _heddle heddle
 # heddle completion zsh: put it as _heddle into a folder of $fpath, or source it after compinit
 _heddle() {
   local found
+  local -a offered
   found=$(heddle __complete -- "\${(@)words[2,CURRENT]}" 2> /dev/null) || return
   if [[ $found == :files ]]; then
     _files
     return
   fi
-  [[ -n $found ]] && compadd -- "\${(@f)found}"
+  [[ -z $found ]] && return
+  offered=("\${(@f)found}")
+  # A value follows =.
+  compadd -S '' -- "\${(@M)offered:#*=}"
+  compadd -- "\${(@)offered:#*=}"
 }
 if [[ \${zsh_eval_context[-1]} == loadautofunc ]]; then _heddle "$@"; else compdef _heddle heddle; fi
 `.replaceAll('\\$', '$'),

@@ -10,7 +10,9 @@ interface RescueVerbOptions extends OutputOptions {
   readonly add?: string;
 }
 
-/** Makes the rescue system from a kernel, its modules and busybox of this machine, or of unpacked packages. */
+/**
+ * Makes the rescue system from a kernel, its modules and busybox of this machine, or of unpacked packages.
+ */
 export const rescue = localVerb(
   (folder: string, { from, kernel, add }: RescueVerbOptions): Promise<Rescue> =>
     buildRescue({ output: folder, from, kernel, add }).catch((error: unknown) => {

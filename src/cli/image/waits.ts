@@ -33,7 +33,7 @@ function waitOf(
   const message = failure.message.startsWith(`${title}: `)
     ? failure.message.slice(title.length + 2)
     : failure.message;
-  return `${title} is being retried: ${message.split('\n')[0] ?? ''}`;
+  return `${title} is being retried (${failure.kind}): ${message.split('\n')[0] ?? ''}`;
 }
 
 function waitsOfView({ name, builds, machines, paused, request, leaving }: ImageView): readonly string[] {

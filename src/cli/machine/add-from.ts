@@ -37,7 +37,7 @@ const registerAll = verb(
 
 async function readMachines(file: string, defaults: Registration): Promise<readonly FileRegistration[]> {
   const entries = await readInventory({ file, log: { warn } }).catch((cause: unknown) => {
-    if (isPluginError(cause)) throw new CliError('Usage', cause.message, { cause });
+    if (isPluginError(cause)) throw new CliError('Usage', cause.message, { cause, remedy: cause.remedy });
     throw cause;
   });
   const reading = readRegistrations(entries, file, defaults);

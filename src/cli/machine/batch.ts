@@ -52,8 +52,8 @@ export function selectsSeveral(name: string, { group, label }: SelectOptions): b
 }
 
 /**
- * The machines of a pattern, in which `*` stands for any text, or `GROUP@N`: so many free machines of a group;
- * options leave out others. @throws CliError if there are none, or too few.
+ * The machines of a pattern, in which `*` stands for any text, or `GROUP@N`: so many free
+ * machines of a group; options leave out others. @throws CliError if there are none, or too few.
  */
 export async function selectMachines(
   { client }: Session,

@@ -66,9 +66,14 @@ const listFilters = [
 /** Of commands that take several machines. */
 const batchOptions = [...filterOptions, atOnceOption];
 
+const machinesArgument = argument(
+  '<machine>',
+  "name of the machine, a pattern such as 'rack2-*', or GROUP@N for N free machines of a group",
+);
+
 const userOption = option('--user <user>', 'the user').makeOptionMandatory();
 
-interface MachineVerb extends Pick<CommandDefinition, 'more' | 'arguments' | 'options'> {
+interface MachineVerb extends Pick<CommandDefinition, 'more' | 'examples' | 'arguments' | 'options'> {
   /** It takes one machine only, and no pattern of names. */
   readonly isSingle?: boolean;
   /** What it requests, by its arguments after the machine, and its options. */
@@ -77,12 +82,13 @@ interface MachineVerb extends Pick<CommandDefinition, 'more' | 'arguments' | 'op
 
 /** A command that starts an operation on each of its machines, and waits for its end. */
 function machineVerb(
-  usage: string,
+  name: string,
   description: string,
-  { isSingle = false, intent, options = [], ...more }: MachineVerb,
+  { isSingle = false, intent, arguments: values = [], options = [], ...more }: MachineVerb,
 ): CommandDefinition {
-  return command(usage, description, {
+  return command(isSingle ? `${name} <machine>` : name, description, {
     ...more,
+    arguments: [...(isSingle ? [] : [machinesArgument]), ...values],
     options: [...options, ...(isSingle ? [] : batchOptions), ...waitOptions],
     json: isSingle ? ['machine-operation'] : ['machine-operation', 'machine-operations'],
     load: async () => {
@@ -98,11 +104,16 @@ type PowerVerb = Extract<MachineIntent, { readonly kind: 'power' }>['verb'];
 export const machineCommands: readonly CommandDefinition[] = [
   command('machine', 'machines and their images', {
     heading: 'Machines and images:',
+    page: 'guides/machines.md',
     description: 'standalone machines and their images',
     commands: [
       command('add', 'register a machine, or the machines of a file', {
+        examples: [
+          'heddle machine add lab-1 --provider lab',
+          'heddle machine add --from machines.csv --provider lab',
+        ],
         more: ': a new one of the provider, or an existing one',
-        arguments: [new Argument('[name]', 'name of the machine; with --from, the file contains the names')],
+        arguments: [argument('[name]', 'name of the machine; with --from, the file contains the names')],
         options: [
           option(
             '--from <file>',
@@ -137,20 +148,24 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./registration.js')).add,
       }),
-      machineVerb('retry <machine>', 'retry a failed registration, or read the hardware again', {
-        intent: () => ({ kind: 'retry' }),
-      }),
       command('list', 'list the machines', {
+        examples: ['heddle machine list --group rack2'],
         alias: 'ls',
         options: listFilters,
         json: ['machines'],
         load: async () => (await import('./show.js')).list,
       }),
       command('show <machine>', 'show the status, current operation and history of a machine', {
+        examples: ['heddle machine show lab-1'],
         json: ['machine'],
         load: async () => (await import('./show.js')).show,
       }),
-      machineVerb('status <machine>', 'check which image is on a machine', {
+      machineVerb('retry', 'retry a failed registration, or read the hardware again', {
+        examples: ['heddle machine retry lab-1'],
+        intent: () => ({ kind: 'retry' }),
+      }),
+      machineVerb('status', 'check which image is on a machine', {
+        examples: ['heddle machine status lab-1 --image base@2'],
         more: ': READY, POST_LOAD, RELOAD or UNKNOWN, with the evidence',
         options: [
           option('--image <image[@revision]>', 'expected image (default: the one that was loaded)', {
@@ -159,12 +174,13 @@ export const machineCommands: readonly CommandDefinition[] = [
         ],
         intent: ({ image }: { readonly image?: ImageRef }) => ({ kind: 'status', image }),
       }),
-      machineVerb('power <machine>', 'show or change the power state of a machine', {
-        more: ': on, off, reset or status',
+      machineVerb('power', 'show or change the power state of a machine', {
+        examples: ['heddle machine power lab-1', "heddle machine power 'rack2-*' off"],
         arguments: [new Argument('[verb]', 'what to do').choices(powerVerbs).default('status')],
         intent: (verb: PowerVerb) => ({ kind: 'power', verb }),
       }),
-      machineVerb('boot <machine>', 'set what a machine boots next time', {
+      machineVerb('boot', 'set what a machine boots next time', {
+        examples: ['heddle machine boot lab-1 --once pxe'],
         more: '; its power state does not change, and later boots are as before',
         options: [
           choice(
@@ -176,11 +192,13 @@ export const machineCommands: readonly CommandDefinition[] = [
         intent: ({ once }: { readonly once: BootDevice }) => ({ kind: 'boot', device: once }),
       }),
       command('console <machine>', 'connect this terminal to the serial console of a machine', {
+        examples: ['heddle machine console lab-1'],
         more: ', of type ipmi, redfish or libvirt; needs a host of its site whose heddle.yaml has the account',
         json: [],
         load: async () => (await import('./console.js')).openConsole,
       }),
-      machineVerb('load <machine>', 'load an image onto a machine', {
+      machineVerb('load', 'load an image onto a machine', {
+        examples: ['heddle machine load lab-1 base@2', "heddle machine load 'rack2-*' base --at-once 10"],
         more: '; the content of its disk is lost. Does nothing if the image is already there, or if this cannot be determined',
         arguments: [argument('<image[@revision]>', 'the image, such as base or base@2', parseImage)],
         options: [
@@ -190,7 +208,8 @@ export const machineCommands: readonly CommandDefinition[] = [
         ],
         intent: loadIntent,
       }),
-      machineVerb('capture <machine>', 'capture an image of a machine', {
+      machineVerb('capture', 'capture an image of a machine', {
+        examples: ['heddle machine capture lab-1 base@3'],
         more: '; the image must not exist yet, and is verified by loading it',
         arguments: [argument('<image[@revision]>', 'the image, such as base or base@2', parseImage)],
         options: [
@@ -200,26 +219,32 @@ export const machineCommands: readonly CommandDefinition[] = [
         isSingle: true,
         intent: captureIntent,
       }),
-      machineVerb('unload <machine>', 'remove the data of the user from a machine', {
+      machineVerb('unload', 'remove the data of the user from a machine', {
+        examples: ['heddle machine unload lab-1'],
         intent: () => ({ kind: 'unload' }),
       }),
-      machineVerb('correct <machine>', 'set which drift of a machine is corrected automatically', {
+      machineVerb('correct', 'set which drift of a machine is corrected automatically', {
+        examples: ['heddle machine correct lab-1 power,image'],
         arguments: [argument('<drift>', 'gone, power, image, separated by commas, or none', parseDrift)],
         intent: (drift: readonly DriftKind[]) => ({ kind: 'correct', drift }),
       }),
-      machineVerb('group <machine>', 'set the groups of a machine', {
+      machineVerb('group', 'set the groups of a machine', {
+        examples: ["heddle machine group 'rack2-*' rack2,gpu"],
         arguments: [argument('<groups>', 'groups, separated by commas, or none', parseGroups)],
         intent: (groups: readonly string[]) => ({ kind: 'group', groups }),
       }),
-      machineVerb('label <machine> <changes...>', 'set or remove labels of a machine', {
-        more: ': KEY=VALUE sets one, and KEY- removes it',
+      machineVerb('label', 'set or remove labels of a machine', {
+        arguments: [argument('<changes...>', 'KEY=VALUE to set a label, KEY- to remove it')],
+        examples: ['heddle machine label lab-1 team=web room-'],
         intent: labelIntent,
       }),
-      machineVerb('reserve <machine>', 'reserve a machine for a user', {
+      machineVerb('reserve', 'reserve a machine for a user', {
+        examples: ['heddle machine reserve lab-1 --user ada'],
         options: [userOption],
         intent: ({ user }: { readonly user: string }) => ({ kind: 'reserve', user }),
       }),
       command('log-in <machine>', 'create a login for the user of a machine', {
+        examples: ['heddle machine log-in lab-1 --user ada --key ~/.ssh/id_ed25519.pub'],
         more: '; its image then counts as tainted',
         options: [
           userOption,
@@ -232,17 +257,24 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./operate.js')).logIn,
       }),
-      machineVerb('release <machine>', 'release a reservation that was not used', {
+      machineVerb('release', 'release a reservation that was not used', {
+        examples: ['heddle machine release lab-1'],
         intent: () => ({ kind: 'release' }),
       }),
-      machineVerb('maintain <machine>', 'take a machine out of use', {
+      machineVerb('maintain', 'take a machine out of use', {
+        examples: ["heddle machine maintain lab-1 --reason 'new disk'"],
         options: [option('--reason <text>', 'the reason', { fallback: 'maintenance' })],
         intent: ({ reason }: { readonly reason: string }) => ({ kind: 'maintain', reason }),
       }),
-      machineVerb('restore <machine>', 'put a machine back into use', {
+      machineVerb('restore', 'put a machine back into use', {
+        examples: ['heddle machine restore lab-1'],
         intent: () => ({ kind: 'restore' }),
       }),
-      machineVerb('quarantine <machine>', 'exclude a machine from use, with a comment', {
+      machineVerb('quarantine', 'exclude a machine from use, with a comment', {
+        examples: [
+          "heddle machine quarantine lab-1 -m 'memory errors'",
+          'heddle machine quarantine lab-1 --end',
+        ],
         more: ': it is not allocated until --end; users can still operate it',
         options: [
           option('-m, --comment <text>', 'the reason; required unless --end is given'),
@@ -250,13 +282,16 @@ export const machineCommands: readonly CommandDefinition[] = [
         ],
         intent: quarantineIntent,
       }),
-      command('cancel <machine>', 'cancel the current operation of a machine', {
+      command('cancel', 'cancel the current operation of a machine', {
+        arguments: [machinesArgument],
+        examples: ['heddle machine cancel lab-1'],
         more: '; cancelling a load that has started to write leaves the machine failed',
         options: [...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
         load: async () => (await import('./operate.js')).cancel,
       }),
       command('confirm-ended <machine>', 'confirm that a program of a machine has ended on a worker host', {
+        examples: ['heddle machine confirm-ended lab-1 --host worker-2'],
         more: ', which Heddle cannot check and after which it starts others. A program that still runs, or a rescue system, would overwrite the disk',
         options: [
           option('--host <host>', 'the worker host, as messages name it').makeOptionMandatory(),
@@ -266,6 +301,7 @@ export const machineCommands: readonly CommandDefinition[] = [
         load: async () => (await import('./confirm-ended.js')).confirmEnded,
       }),
       command('move <machine>', 'move a machine to another provider account', {
+        examples: ['heddle machine move lab-1 --provider berlin'],
         more: ', while it is not in use: to another provisioning system or another site',
         options: [
           option('--provider <account>', 'the new provider account').makeOptionMandatory(),
@@ -281,7 +317,9 @@ export const machineCommands: readonly CommandDefinition[] = [
         json: ['machine-operation'],
         load: async () => (await import('./registration.js')).move,
       }),
-      command('remove <machine>', 'unregister a machine', {
+      command('remove', 'unregister a machine', {
+        arguments: [machinesArgument],
+        examples: ['heddle machine remove lab-1'],
         more: '; the provider deletes it with its disk, or takes it back; asks for confirmation',
         options: [option('--force', 'also while it is in use'), yesOption, ...batchOptions, ...waitOptions],
         json: ['machine-operation', 'machine-operations'],
@@ -290,6 +328,8 @@ export const machineCommands: readonly CommandDefinition[] = [
     ],
   }),
   command('computers', 'show which provisioning system manages which machine', {
+    page: 'guides/machines.md',
+    examples: ['heddle computers --site berlin'],
     more: ', and which site serves which systems',
     options: listFilters,
     json: ['computers'],

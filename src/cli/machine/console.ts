@@ -6,13 +6,13 @@ import { childEnvironment } from '../../config/child-environment.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import type { ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
-import { contextOf, openFields, resolveFields } from '../provider-call.js';
+import { contextOf, openFields, resolveOwnFields } from '../provider-call.js';
 import { type Session, withSession } from '../session.js';
 
 /**
- * Connects this terminal to the serial console of a machine. It runs on a host of the machine's site whose
- * heddle.yaml has the account: the credentials of the controller are resolved here, and never sent anywhere else.
- * Returns the exit code of the program.
+ * Connects this terminal to the serial console of a machine. It runs on a host of the machine's
+ * site whose heddle.yaml has the account: the credentials of the controller are resolved here,
+ * and never sent anywhere else. Returns the exit code of the program.
  */
 export async function openConsole(name: string, options: ServerOptions): Promise<number> {
   const { command, environment = {} } = await withSession(options, (session) => commandFor(session, name));
@@ -50,7 +50,7 @@ async function commandFor({ client, config }: Session, name: string): Promise<Co
     const { fields } = await openFields(plugin, written, environment);
     const context: PluginContext = {
       ...contextOf(plugin, { name: account, fields, machine: providerid }),
-      resolveReferences: async (value, place) => (await resolveFields(environment, value, place)).fields,
+      resolveReferences: async (value, place) => (await resolveOwnFields(environment, value, place)).fields,
     };
     return await callInTime(plugin, context, async (provider) => {
       const found = await provider.console?.({ providerid, key: '', tags: {}, fields });

@@ -55,7 +55,9 @@ export function quarantineIntent({
   });
 }
 
-/** @throws CliError Usage for a word that is neither KEY=VALUE nor KEY-, and for a key that is given twice. */
+/**
+ * @throws CliError Usage for a word that is neither KEY=VALUE nor KEY-, and for a key that is given twice.
+ */
 export function labelIntent(words: readonly string[]): MachineRequestIntent {
   const labels: [string, string][] = [];
   const remove: string[] = [];

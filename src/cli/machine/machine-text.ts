@@ -17,7 +17,11 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   const words = `${machine.name}: ${describeIntent(intent)}`;
   const failed = answer === 'unknown' ? 'ended with an unknown result' : 'failed';
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
-  else output.line(`${words} ${state === 'cancelled' ? 'cancelled' : failed} after ${took}`, 'red');
+  else
+    output.line(
+      `${words} ${state === 'cancelled' ? 'cancelled' : failed} after ${took}${kindOf(failure)}`,
+      'red',
+    );
   if (failure !== undefined) output.line(`  ${failure.message}`);
   for (const note of notes) output.line(`  ${note}`);
   const { power, status, sizeMb, image } = result ?? {};
@@ -141,9 +145,13 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   for (const { id, intent, by, state, endedAt, failure } of machine.history.slice(0, 5)) {
     const ended = endedAt === undefined ? '' : ` ${formatAge(endedAt, now)} ago`;
     output.line(
-      `  ${id}: ${describeIntent(intent)} by ${by}, ${state}${ended}${optional(': ', failure?.message)}`,
+      `  ${id}: ${describeIntent(intent)} by ${by}, ${state}${ended}${kindOf(failure)}${optional(': ', failure?.message)}`,
     );
   }
+}
+
+function kindOf(failure: MachineOperation['failure']): string {
+  return failure === undefined ? '' : ` (${failure.kind})`;
 }
 
 /** The command that shows or repairs the state after a failure. */

@@ -101,7 +101,9 @@ function isHeld({ wait, detach }: CreateOptions): boolean {
   return wait && detach !== true;
 }
 
-/** Renews the requests while it waits. An interrupt and the time limit return them, unless they are detached. */
+/**
+ * Renews the requests while it waits. An interrupt and the time limit return them, unless they are detached.
+ */
 async function whileHeld<Result>(
   pool: PoolClient,
   output: Output,

@@ -7,7 +7,7 @@ import { quoteWords } from '../../ssh/quote.js';
 import { CliError } from '../errors.js';
 import { findTarget } from '../login.js';
 import type { Session } from '../session.js';
-import { describeRun, type NodeRun, runOnNode } from './run-on-node.js';
+import { describeRun, type NodeRun, runOnNode } from '../run-on-node.js';
 
 /** How a command ended on the nodes of a request. */
 export interface RunInPool {

@@ -13,7 +13,16 @@ export async function failuresOf(
     activities.flatMap(({ nodeId, attempt, failure }) =>
       nodeId === undefined || failure === undefined || failure.kind === 'NotReady'
         ? []
-        : [[nodeId, `${failure.message} (attempt ${attempt} follows)`] as const],
+        : [
+            [
+              nodeId,
+              `${failure.message} (${failure.kind}, attempt ${attempt} follows)${remedySuffix(failure)}`,
+            ] as const,
+          ],
     ),
   );
+}
+
+function remedySuffix({ remedy }: { readonly remedy?: string | undefined }): string {
+  return remedy === undefined ? '' : `; ${remedy}`;
 }

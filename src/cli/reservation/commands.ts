@@ -14,9 +14,11 @@ export const reservationCommands: CommandDefinition = command(
   'reservation',
   'reserve machines for a user and a period',
   {
+    page: 'guides/reservations.md',
     description: 'reserve machines with an image for a user and a period',
     commands: [
       command('create <image[@revision]>', 'reserve machines', {
+        examples: ['heddle reservation create base@2 --user ada --count 2 --group rack2 --for 8h'],
         more: ', all or none; returns once they are reserved',
         options: [
           option('--user <user>', 'the user').makeOptionMandatory(),
@@ -49,6 +51,7 @@ export const reservationCommands: CommandDefinition = command(
         load: async () => (await import('./create.js')).create,
       }),
       command('list', 'list reservations', {
+        examples: ['heddle reservation list --user ada'],
         alias: 'ls',
         options: [
           option('--all', 'also those that have ended'),
@@ -59,14 +62,17 @@ export const reservationCommands: CommandDefinition = command(
         load: async () => (await import('./show.js')).list,
       }),
       command('show <reservation>', 'show the state and the events of a reservation', {
+        examples: ['heddle reservation show r1'],
         json: ['reservation'],
         load: async () => (await import('./show.js')).show,
       }),
       command('ready <reservation>', 'wait until the user of a reservation may log in', {
+        examples: ['heddle reservation ready r1'],
         json: ['reservation'],
         load: async () => (await import('./show.js')).ready,
       }),
       command('log-in <reservation>', 'show the login for the user of a reservation', {
+        examples: ['heddle reservation log-in r1 --key ~/.ssh/id_ed25519.pub'],
         more: '; its machines then count as used',
         options: [
           option(
@@ -78,6 +84,7 @@ export const reservationCommands: CommandDefinition = command(
         load: async () => (await import('./create.js')).logIn,
       }),
       command('extend <reservation>', 'extend a reservation', {
+        examples: ['heddle reservation extend r1 --by 1h'],
         more: '; refused if it would overlap the next one',
         options: [
           option('--to <moment>', 'new end'),
@@ -87,10 +94,12 @@ export const reservationCommands: CommandDefinition = command(
         load: async () => (await import('./change.js')).extend,
       }),
       command('cancel <reservation>', 'cancel a reservation that is not ready yet', {
+        examples: ['heddle reservation cancel r1'],
         json: ['reservation'],
         load: async () => (await import('./change.js')).cancel,
       }),
       command('return <reservation>', 'end a reservation that has begun', {
+        examples: ['heddle reservation return r1'],
         json: ['reservation'],
         load: async () => (await import('./change.js')).returnEarly,
       }),

@@ -109,7 +109,10 @@ async function findProcess(pid: number): Promise<ProcessMark> {
   return (await markOf(pid)) ?? { pid, started: 'gone' };
 }
 
-/** The Web UI does not get the codec server's address: its settings are readable without login. The user enters it. */
+/**
+ * The Web UI does not get the codec server's address: its settings are readable without login.
+ * The user enters it.
+ */
 async function startServerAndCodec(
   config: Config,
   binary: string,

@@ -1,3 +1,4 @@
+import { bringsToSpec } from '../../model/plan/intent/intent.js';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HeddleClient } from '../../client/heddle-client.js';
@@ -22,8 +23,9 @@ export interface ServicesAgain {
 }
 
 /**
- * The end of the machine service is a power cut: its machines boot again without their services. An apply of
- * each cluster's own spec starts them; if a user must decide, a message names what is down and which command helps.
+ * The end of the machine service is a power cut: its machines boot again without their
+ * services. An apply of each cluster's own spec starts them; if a user must decide, a message
+ * names what is down and which command helps.
  */
 export async function startServicesAgain({ config, record, say, signal }: ServicesAgain): Promise<void> {
   const report = (what: string, error: unknown): void => {
@@ -102,7 +104,7 @@ function obstacleOf(
       why: `operation ${operation?.id ?? queued[0]?.id} has not ended`,
       next: `heddle status ${name}`,
     };
-  const last = history.find(({ kind }) => kind === 'apply' || kind === 'rollback');
+  const last = history.find(({ kind }) => bringsToSpec(kind));
   if (last?.state !== 'done') return { why: 'its last apply did not succeed', next: 'heddle apply FILE' };
   return repairs
     ? undefined

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../../config/index.js';
 import { hideEnvironment } from '../../config/hide-environment.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
+import { isDiskFault, isSystemError, wordsForWriteError } from '../../schema/read-text.js';
 import { describeProcess } from '../../config/process-dump.js';
 import { watchFile } from '../../config/watch-file.js';
 import { findBinary } from '../../server/find-binary.js';
@@ -40,10 +41,7 @@ import {
  * Starts everything on this machine and keeps it running until Ctrl-C. Clusters live in the data folder and
  * continue after a restart.
  */
-export async function dev(
-  options: CommonOptions &
-    Omit<DevOptions, 'say' | 'onChange' | 'onMachinesBack' | 'openWorkspace' | 'describeUsers'>,
-): Promise<number> {
+export async function dev(options: RunOptions): Promise<number> {
   hideEnvironment();
   const config = readConfiguration(options);
   prepareFolder(config.dataFolder);
@@ -55,12 +53,14 @@ export async function dev(
   say('starting the Temporal server, the machine service and a worker; this takes some seconds');
   const interrupt = catchInterrupt();
   endWithParent(() => process.kill(process.pid, 'SIGTERM'));
-  const { path: binary } = await findBinary({
-    temporalCli: config.environment['TEMPORAL_CLI'],
-    path: config.environment['PATH'],
-    cacheFolder: config.cacheFolder,
-    say,
-  });
+  const { path: binary } = await writeIn(`the cache folder ${config.cacheFolder}`, () =>
+    findBinary({
+      temporalCli: config.environment['TEMPORAL_CLI'],
+      path: config.environment['PATH'],
+      cacheFolder: config.cacheFolder,
+      say,
+    }),
+  );
   // The workers and the machine service write theirs to their logs.
   let children = async (): Promise<readonly number[]> => [];
   const dump = (): void => {
@@ -79,16 +79,19 @@ export async function dev(
   const ending = new AbortController();
   let startServices = async (): Promise<void> => undefined;
   let stopFollowing = (): void => undefined;
-  const parts = await startParts(config, binary, {
-    ...options,
-    say,
-    onChange,
-    onMachinesBack: () => void startServices(),
-    openWorkspace: () => openWorkspace(options),
-    describeUsers: (account) => describeUsers({ config: options.config }, account),
-  });
+  const dataFolder = `the data folder ${config.dataFolder}`;
+  const parts = await writeIn(dataFolder, () =>
+    startParts(config, binary, {
+      ...options,
+      say,
+      onChange,
+      onMachinesBack: () => void startServices(),
+      openWorkspace: () => openWorkspace(options),
+      describeUsers: (account) => describeUsers({ config: options.config }, account),
+    }),
+  );
   try {
-    record = await openRecord(config, parts);
+    record = await writeIn(dataFolder, () => openRecord(config, parts));
     children = async () => {
       const { worker, machines } = (await parts.record()).processes;
       return [worker, machines].filter(({ started }) => started !== 'gone').map(({ pid }) => pid);
@@ -117,6 +120,21 @@ export async function dev(
     say('stopped; clusters continue when heddle dev is started again');
   }
 }
+
+/** Names the file of an error of the disk, or the folder: the error often does not name the file. */
+async function writeIn<Result>(folder: string, write: () => Promise<Result>): Promise<Result> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isSystemError(error) || !isDiskFault(error)) throw error;
+    throw new CliError('Failed', `${error.path ?? folder} cannot be written: ${wordsForWriteError(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+type RunOptions = CommonOptions &
+  Omit<DevOptions, 'say' | 'onChange' | 'onMachinesBack' | 'openWorkspace' | 'describeUsers'>;
 
 /** Passes a changed heddle.yaml on to the worker, which reads a file that `heddle dev` writes. */
 function followFile(
@@ -222,7 +240,10 @@ const own = [
   reservationsWorkflowType,
 ];
 
-/** Queries for the list of workflows: what users made, without the workflows that help it; clusters that wait for them. */
+/**
+ * Queries for the list of workflows: what users made, without the workflows that help it;
+ * clusters that wait for them.
+ */
 export const webUiQueries = {
   own: `WorkflowType IN (${own.map((type) => `"${type}"`).join(',')})`,
   held: `${searchAttributes.phase}="held" AND ExecutionStatus="Running"`,

@@ -10,8 +10,10 @@ import { checkConfiguration } from '../../plugins/check-accounts.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { openKeys } from '../configuration.js';
 import { measureLogs } from '../../store/prune-logs.js';
+import { whyOpen } from '../../schema/trusted-path.js';
 import { messageOf } from '../report-error.js';
 import { lackingPrograms } from '../plugin/lacking.js';
+import type { DoctorCheck } from '../explain/checks.js';
 import type { DevRecord } from './dev-record.js';
 
 const gibibyte = 1024 ** 3;
@@ -23,7 +25,7 @@ export function checkNode(): Finding {
 }
 
 /** Checks that only its owner can read the folder. It is created at first use. */
-export function checkFolder(check: string, folder: string): Finding {
+export function checkFolder(check: Check, folder: string): Finding {
   const other = otherOwnerOf(folder);
   if (other !== undefined)
     return warn(check, `${folder} belongs to user ${other}, and workers run as that user`, doctorAs(other));
@@ -31,9 +33,10 @@ export function checkFolder(check: string, folder: string): Finding {
   if (stat === undefined) return ok(check, `${folder} is created at first use`);
   if (!isWritable(folder))
     return fail(check, `${folder} is not writable by this user`, `chmod 700 '${folder}'`);
-  const mode = stat.mode & 0o777;
-  if (process.platform === 'win32' || (mode & 0o077) === 0) return ok(check, folder);
-  return fail(check, `${folder} is open to others (mode ${mode.toString(8)})`, `chmod 700 '${folder}'`);
+  const distrust = whyOpen(folder, stat);
+  return distrust === undefined
+    ? ok(check, folder)
+    : fail(check, `${folder} ${distrust.wrong}`, distrust.right);
 }
 
 function doctorAs(user: number): string {
@@ -64,7 +67,10 @@ export async function checkLogs({ store }: Pick<Config, 'store'>): Promise<Findi
     : ok('logs', text);
 }
 
-/** The bounds of the run folders on each node. Their size is known only there, and thousands of nodes are not queried. */
+/**
+ * The bounds of the run folders on each node. Their size is known only there, and thousands of
+ * nodes are not queried.
+ */
 export function checkRunFolders({ runFolders }: Pick<Config, 'runFolders'>): Finding {
   const { count, sizeMb, days, outputMb } = runFolders;
   return ok(
@@ -116,28 +122,31 @@ export function checkSettings(registry: Registry, config: Config): Finding {
   );
 }
 
+/** A check; with a name in brackets if it is about one account of several. */
+type Check = DoctorCheck | `${DoctorCheck} (${string})`;
+
 /** What one check of `heddle doctor` found. */
 export interface Finding {
-  readonly check: string;
+  readonly check: Check;
   readonly state: 'ok' | 'warn' | 'fail' | 'skipped';
   readonly text: string;
   /** The command that helps. */
   readonly next?: string;
 }
 
-export function ok(check: string, text: string): Finding {
+export function ok(check: Check, text: string): Finding {
   return { check, state: 'ok', text };
 }
 
-export function warn(check: string, text: string, next?: string): Finding {
+export function warn(check: Check, text: string, next?: string): Finding {
   return { check, state: 'warn', text, next };
 }
 
-export function fail(check: string, text: string, next?: string): Finding {
+export function fail(check: Check, text: string, next?: string): Finding {
   return { check, state: 'fail', text, next };
 }
 
-export function skipped(check: string, text: string): Finding {
+export function skipped(check: Check, text: string): Finding {
   return { check, state: 'skipped', text };
 }
 
@@ -186,7 +195,7 @@ export async function checkLibcloud(
   const accounts = Object.entries(providers).filter(([, { type }]) => type === 'libcloud');
   return Promise.all(
     accounts.map(async ([name, { fields }]): Promise<Finding> => {
-      const check = `libcloud (${name})`;
+      const check = `libcloud (${name})` as const;
       const program = join(plugins.provider('libcloud').folder, 'api.py');
       const { venv } = fields;
       const words = ['-s', '-B', program, ...(typeof venv === 'string' ? [venv] : [])];
@@ -206,7 +215,7 @@ export async function checkMachines({ providers }: Config): Promise<readonly Fin
   const local = Object.entries(providers).filter(([, { type }]) => type === 'local');
   return Promise.all(
     local.map(async ([name, { fields }]): Promise<Finding> => {
-      const check = `machines (${name})`;
+      const check = `machines (${name})` as const;
       const { endpoint } = fields;
       if (typeof endpoint !== 'string')
         return ok(check, 'the address of its machine service is a secret reference, which workers resolve');

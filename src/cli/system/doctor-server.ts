@@ -2,13 +2,9 @@ import { Client, isGrpcServiceError, type Connection } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto';
 import type { Config } from '../../config/index.js';
 import { createNamespaceCommand, missingNamespaceText } from '../../model/endpoint.js';
-import {
-  clusterWorkflowType,
-  groupSiteQueue,
-  providerQueue,
-  siteQueue,
-  workflowQueues,
-} from '../../model/names.js';
+import { groupSiteQueue, providerQueue, siteQueue, workflowQueues } from '../../model/names.js';
+import { heddleWorkflowTypes } from '../../client/list.js';
+import { listExecutions, type WorkflowExecution } from '../../server/list-executions.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import {
   listWorkers,
@@ -57,21 +53,17 @@ export function checkAttributes(connection: Connection, namespace: string): Prom
   );
 }
 
-/** Checks whether the memos of the last clusters are encrypted, and with keys that are here. */
+/** Checks whether the memos of all running workflows are encrypted, and with keys that are here. */
 export function checkEncryption(connection: Connection, namespace: string, config: Config): Promise<Finding> {
   const check = 'encryption';
   const make = async (): Promise<Finding> => {
-    const query = `WorkflowType = '${clusterWorkflowType}'`;
-    const { executions } = await ask(connection, () =>
-      connection.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 20 }),
-    );
-    const memos = (executions ?? []).flatMap(({ execution, memo }) =>
+    const memos = (await listOpen(connection, namespace)).flatMap(({ execution, memo }) =>
       Object.values(memo?.fields ?? {}).map((payload) => ({
         workflow: execution?.workflowId ?? '',
         payload,
       })),
     );
-    if (memos.length === 0) return ok(check, `${config.encryption}; there is no data of clusters to check`);
+    if (memos.length === 0) return ok(check, `${config.encryption}; no workflow is running`);
     const plain = memos.find(({ payload }) => textOf(payload, 'encoding') !== 'binary/encrypted');
     if (plain !== undefined) {
       const text = `${plain.workflow} wrote plaintext to the server`;
@@ -86,12 +78,29 @@ export function checkEncryption(connection: Connection, namespace: string, confi
     if (unknown.length === 0)
       return ok(
         check,
-        `${config.encryption}; data of the last clusters is encrypted with keys that are here`,
+        `${config.encryption}; data of all running workflows is encrypted with keys that are here: ${[...used].toSorted().join(', ')}`,
       );
-    const text = `clusters on the server are encrypted with keys that are not here: ${unknown.join(', ')}`;
+    const needing = memos.filter(({ payload }) => unknown.includes(textOf(payload, 'encryption-key-id')));
+    const names = [...new Set(needing.map(({ workflow }) => workflow))];
+    const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+    const text = `workflows are encrypted with keys that are not here: ${unknown.join(', ')} (${names.slice(0, 5).join(', ')}${more})`;
     return fail(check, text, 'heddle keys import FILE');
   };
   return make().catch((error: unknown) => warn(check, `could not be checked: ${messageOf(error)}`));
+}
+
+/** All workflows of Heddle that run, with their memos. */
+async function listOpen(connection: Connection, namespace: string): Promise<readonly WorkflowExecution[]> {
+  const types = heddleWorkflowTypes.map((type) => `'${type}'`).join(', ');
+  const query = `WorkflowType IN (${types}) AND ExecutionStatus = 'Running'`;
+  const found: WorkflowExecution[] = [];
+  const executions = listExecutions(connection.workflowService, {
+    namespace,
+    query,
+    call: (make) => ask(connection, make),
+  });
+  for await (const execution of executions) found.push(execution);
+  return found;
 }
 
 /** Compares this host's clock with the server's. Workers on it take no tasks beyond the bound. */
@@ -119,9 +128,10 @@ export async function checkPollers(
   { site, providers }: Config,
 ): Promise<readonly Finding[]> {
   const accounts = Object.entries(providers).map(([name, provider]) => providerQueue(provider.site, name));
+  const sites = [...new Set([site, ...Object.values(providers).map((account) => account.site)])];
   return Promise.all([
     ...workflowQueues.map((queue) => checkQueue(connection, namespace, queue, 'workflows')),
-    ...[siteQueue(site), groupSiteQueue(site), ...accounts].map((queue) =>
+    ...[...sites.flatMap((name) => [siteQueue(name), groupSiteQueue(name)]), ...accounts].map((queue) =>
       checkQueue(connection, namespace, queue, 'activities'),
     ),
   ]);

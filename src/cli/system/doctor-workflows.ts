@@ -1,5 +1,7 @@
 import type { Client } from '@temporalio/client';
+import { listClusters, type ClusterListing } from '../../client/list.js';
 import { findStuck, listStuck, recoverCommand, textOfStuck } from '../../client/stuck.js';
+import { formatCount } from '../format.js';
 import { messageOf } from '../report-error.js';
 import { fail, ok, warn, type Finding } from './doctor-local.js';
 
@@ -23,4 +25,24 @@ export async function checkWorkflows(open: () => Client): Promise<Finding> {
   } catch (error) {
     return warn(check, `could not be checked: ${messageOf(error)}`);
   }
+}
+
+/** Whether all clusters are as they were asked to be, or on their way there. */
+export async function checkClusters(open: () => Client): Promise<Finding> {
+  try {
+    return judgeClusters(await listClusters(open()));
+  } catch (error) {
+    return warn('clusters', `could not be listed: ${messageOf(error)}`);
+  }
+}
+
+export function judgeClusters(clusters: readonly Pick<ClusterListing, 'name' | 'phase'>[]): Finding {
+  const wrong = clusters.filter(({ phase }) => phase === 'held' || phase === 'failed');
+  const [first] = wrong;
+  if (first === undefined)
+    return ok('clusters', `${formatCount(clusters.length, 'cluster')}, none is held or failed`);
+  const named = wrong.slice(0, described).map(({ name, phase = '' }) => `${name} (${phase})`);
+  const more = wrong.length > described ? [`${wrong.length - described} more`] : [];
+  const text = `${wrong.length} of ${formatCount(clusters.length, 'cluster')} held or failed: ${[...named, ...more].join(', ')}`;
+  return warn('clusters', text, `heddle status ${first.name}`);
 }

@@ -1,13 +1,6 @@
 import type { Config } from '../../config/index.js';
-import { checkServer } from '../../server/check.js';
 import { openConnection } from '../../server/connect.js';
-import {
-  chooseServer,
-  locationOf,
-  readConfiguration,
-  type ServerChoice,
-  type ServerOptions,
-} from '../configuration.js';
+import { chooseServer, readConfiguration, type ServerChoice, type ServerOptions } from '../configuration.js';
 import {
   checkDisk,
   checkFolder,
@@ -29,7 +22,7 @@ import {
 } from './doctor-local.js';
 import { checkObjectStore } from './doctor-object-store.js';
 import { checkSweep } from './doctor-sweep.js';
-import { checkWorkflows } from './doctor-workflows.js';
+import { checkClusters, checkWorkflows } from './doctor-workflows.js';
 import {
   checkAttributes,
   checkBuilds,
@@ -44,13 +37,16 @@ import {
 import { exitCodes } from '../errors.js';
 import { inspectPlugins } from '../inspect-plugins.js';
 import { createOutput, type Output, type Style } from '../output.js';
-import { messageOf } from '../report-error.js';
+import { reachServer } from '../reach-server.js';
+import { describeError, messageOf } from '../report-error.js';
 import { temporalClient } from '../session.js';
 import { localVerb } from '../verb.js';
 
-/** Checks the installation, one line per check with its remedy; exit code 1 if a check fails. */
+type DoctorOptions = ServerOptions & { readonly severity: 'warn' | 'fail' };
+
+/** Checks the installation, one line per check with its remedy; exit code 1 if anything is not well. */
 export const doctor = localVerb(
-  async (options: ServerOptions) => {
+  async (options: DoctorOptions) => {
     const output = createOutput(options);
     const findings: Finding[] = [];
     for await (const finding of examine(options)) {
@@ -59,15 +55,17 @@ export const doctor = localVerb(
     }
     const count = (wanted: Finding['state']): number =>
       findings.filter(({ state }) => state === wanted).length;
-    return { failed: count('fail'), warned: count('warn'), checks: findings };
+    const [failed, warned] = [count('fail'), count('warn')];
+    const isWell = failed === 0 && (warned === 0 || options.severity === 'fail');
+    return { isWell, failed, warned, checks: findings };
   },
   {
-    document: ({ failed, checks }) => ({ ok: failed === 0, checks }),
+    document: ({ isWell, checks }) => ({ ok: isWell, checks }),
     print: (output, { failed, warned, checks }) => {
       output.line();
       output.line(summaryOf(failed, warned, checks.length));
     },
-    exitCode: ({ failed }) => (failed === 0 ? exitCodes.ok : exitCodes.failed),
+    exitCode: ({ isWell }) => (isWell ? exitCodes.ok : exitCodes.failed),
   },
 );
 
@@ -96,19 +94,18 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
   if (typeof plugins !== 'string') yield await checkPrograms(plugins, config);
   // A Python environment that another user may write is not started.
   if (accounts?.state === 'ok') yield* await checkLibcloud(config, plugins);
-  const server = await chooseServer(config, options).catch((error: unknown) => messageOf(error));
-  if (typeof server === 'string') return yield fail('heddle dev', server, 'heddle dev');
+  const server = await chooseServer(config, options).catch(describeError);
+  if ('message' in server) return yield fail('server', server.message, server.next);
   const workers = configOfWorkers(config, server.dev);
   yield* await checkMachines(workers);
-  const location = locationOf(config, server);
-  const answer = await checkServer(location).catch((error: unknown) => messageOf(error));
-  if (typeof answer === 'string') {
-    yield fail('server', answer, 'heddle dev');
+  const answer = await reachServer(config, server).catch(describeError);
+  if ('message' in answer) {
+    yield fail('server', answer.message, answer.next);
     return yield skipped('workers', 'unknown without a server');
   }
   const who = `${server.address}, version ${answer.serverVersion} (${origins[server.from]})`;
   yield answer.warning === undefined ? ok('server', who) : warn('server', `${who}: ${answer.warning}`);
-  const connection = openConnection(location);
+  const connection = openConnection(answer.location);
   try {
     const namespace = await checkNamespace(connection, server.namespace);
     yield namespace;
@@ -123,6 +120,7 @@ async function* examine(options: ServerOptions): AsyncGenerator<Finding> {
     yield checkDifferences(connection, server.namespace);
     yield checkReloads(connection, server.namespace);
     yield checkWorkflows(() => temporalClient(connection, server.namespace, config));
+    yield checkClusters(() => temporalClient(connection, server.namespace, config));
     yield checkSweep(() => temporalClient(connection, server.namespace, config), Date.now());
   } finally {
     await connection.close();

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import type { Connection } from '@temporalio/client';
 import { keyInUse, missingKey } from '../../client/check-keys.js';
 import { findKeyUses, type KeySearch, type KeyUses } from '../../client/key-uses.js';
@@ -25,13 +25,13 @@ import {
   readConfiguration,
   type CommonOptions,
 } from '../configuration.js';
-import { prepareFolder } from '../../config/prepare-folder.js';
+import { prepareFolder, refuseOpenFolder } from '../../config/prepare-folder.js';
 import { createOutput } from '../output.js';
 import { formatCount, formatMoment } from '../format.js';
 import { temporalClient } from '../session.js';
 import { confirm, type Confirmation } from '../terminal.js';
 import { localVerb } from '../verb.js';
-import { wordsForFileError, wordsForWriteError } from '../../schema/read-text.js';
+import { isDiskFull, isSystemError, wordsForFileError, wordsForWriteError } from '../../schema/read-text.js';
 
 export const create = localVerb(
   async (options: CommonOptions) => {
@@ -246,20 +246,41 @@ export async function exportRing(file: string | undefined, options: CommonOption
     process.stdout.write(text);
     return exitCodes.ok;
   }
-  const handle = await open(file, 'wx', 0o600).catch((cause: unknown) => {
-    throw new CliError(
-      'Invalid',
-      `cannot write ${file}: ${wordsForWriteError(cause)}; name a new file in a folder that exists`,
-      { cause, next: 'heddle keys export FILE' },
-    );
-  });
-  await handle.writeFile(text).finally(() => handle.close());
+  await writeNew(file, text);
   const output = createOutput(options);
   output.line(
     `the keys are in ${file} (mode 0600). They decrypt every payload: remove the file after the import.`,
   );
   output.document({ file });
   return exitCodes.ok;
+}
+
+async function writeNew(file: string, text: string): Promise<void> {
+  const refuse = (cause: unknown, rest = ''): never => {
+    throw new CliError(
+      'Invalid',
+      `cannot write ${file}: ${wordsForWriteError(cause)}; ${adviceFor(cause)}${rest}`,
+      { cause, next: 'heddle keys export FILE' },
+    );
+  };
+  const handle = await open(file, 'wx', 0o600).catch(refuse);
+  try {
+    await handle.writeFile(text).finally(() => handle.close());
+  } catch (cause) {
+    const isRemoved = await rm(file, { force: true }).then(
+      () => true,
+      () => false,
+    );
+    refuse(cause, isRemoved ? '' : `, and remove ${file}, which contains keys`);
+  }
+}
+
+function adviceFor(cause: unknown): string {
+  if (isDiskFull(cause)) return 'free some space there, or name a file elsewhere';
+  const code = isSystemError(cause) && 'code' in cause ? cause.code : undefined;
+  return code === 'ENOENT' || code === 'EEXIST' || code === 'ENOTDIR' || code === 'ENAMETOOLONG'
+    ? 'name a new file in a folder that exists'
+    : 'name a file elsewhere';
 }
 
 export const importRing = localVerb(
@@ -298,10 +319,16 @@ function readKeys(file: string): string {
   }
 }
 
-/** @throws CliError Refused when the keys come from the environment. */
+/**
+ * @throws CliError Refused if the keys come from the environment, ProblemsError if others may
+ * read the data folder.
+ */
 function folderConfiguration(options: CommonOptions): Config {
   const config = readConfiguration(options);
-  if (config.exportedKeys === undefined) return config;
+  if (config.exportedKeys === undefined) {
+    refuseOpenFolder(config.dataFolder);
+    return config;
+  }
   throw new CliError(
     'Refused',
     'the keys come from HEDDLE_KEYS, not from a folder; change or unset HEDDLE_KEYS',

@@ -62,8 +62,8 @@ export const recover = verb(
 type Suspect = Pick<StuckWorkflow, 'workflowId'> & Partial<StuckWorkflow>;
 
 /**
- * Stuck workflows of a cluster and its groups, or of any other owner. If one of a cluster is stuck, the others are suspects: a
- * group is idle until its cluster sends it something.
+ * Stuck workflows of a cluster and its groups, or of any other owner. If one of a cluster is
+ * stuck, the others are suspects: a group is idle until its cluster sends it something.
  */
 async function suspectsOf(temporal: Client, name: string): Promise<readonly Suspect[]> {
   const workflowId = ownerWorkflowId(name);

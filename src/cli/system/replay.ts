@@ -165,12 +165,12 @@ function nextStep(reports: readonly ReplayReport[]): string | undefined {
   const has = (...kinds: readonly ReplayFaultKind[]): boolean =>
     reports.some(({ error }) => error !== undefined && kinds.includes(error.kind));
   if (has('nondeterminism', 'failure'))
-    return 'do not run workers of this build for these workflows, and guard the change with patched(); see docs/upgrading.md';
-  if (has('unknown-type')) return 'run a build that has these workflow types; see docs/upgrading.md';
+    return 'do not run workers of this build for these workflows, and guard the change with patched(); see docs/guides/upgrading.md';
+  if (has('unknown-type')) return 'run a build that has these workflow types; see docs/guides/upgrading.md';
   if (has('undecryptable'))
     return 'heddle keys import FILE, with the keys of where they were written; --namespace names the namespace they were written in';
   if (has('not-a-history')) return exportRemedy;
-  return 'start workers of this build, one at a time; see docs/upgrading.md';
+  return 'start workers of this build, one at a time; see docs/guides/upgrading.md';
 }
 
 /** @param badInput what says nothing about the build. */

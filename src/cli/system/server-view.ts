@@ -5,9 +5,15 @@ import { lastFailure, neededFailures } from '../../client/stuck.js';
 import type { QueueTasks } from '../../client/workers.js';
 import type { Action } from '../../model/action.js';
 import { workflowQueue, taskTitle } from '../../model/names.js';
-import { handedOver } from '../../model/node/failure.js';
+import { handedOver, workerLost } from '../../model/node/failure.js';
 import type { ActivityView, QueueView, ServerView, WorkflowView } from '../../schema/output/status.js';
-import { decodeFailure, decodeFirst, type HistoryFailure } from '../../client/decode-history.js';
+import {
+  asObject,
+  decodeFailure,
+  decodeFirst,
+  textOf,
+  type HistoryFailure,
+} from '../../client/decode-history.js';
 import { pendingStates } from '../cluster/task/find-task.js';
 import { workflowsOf } from '../cluster/task/history-events.js';
 import { readTaskId } from '../cluster/task/task-events.js';
@@ -18,8 +24,6 @@ import { messageOf } from '../report-error.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
-/** The kind of an attempt's failure whose worker stopped sending heartbeats. */
-export const workerLost = 'WorkerLost';
 // temporal.api.enums.v1.TimeoutType
 const heartbeatTimeout = 4;
 
@@ -102,8 +106,11 @@ async function describeActivity(client: Client, activity: PendingActivity): Prom
     queue: queue || undefined,
     worker: lastWorkerIdentity || undefined,
     step: await readStep(client, activity),
-    failure:
-      failure === undefined ? undefined : { kind: failure.type ?? 'unknown', message: failure.message },
+    failure: failure && {
+      kind: failure.type ?? 'unknown',
+      message: failure.message,
+      remedy: textOf(asObject(failure.details)['remedy']),
+    },
   };
 }
 

@@ -1,8 +1,8 @@
-import { checkServer } from '../../server/check.js';
 import { openConnection } from '../../server/connect.js';
 import { registerSearchAttributes } from '../../server/setup.js';
-import { chooseServer, locationOf, readConfiguration, type ServerOptions } from '../configuration.js';
+import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
+import { reachServer } from '../reach-server.js';
 import { localVerb } from '../verb.js';
 
 /** Registers the search attributes on a server; may be repeated. */
@@ -11,8 +11,7 @@ export const setup = localVerb(
     const config = readConfiguration(options);
     const choice = await chooseServer(config, options);
     const { address, namespace } = choice;
-    const location = locationOf(config, choice);
-    const { serverVersion } = await checkServer(location);
+    const { location, serverVersion } = await reachServer(config, choice);
     const connection = openConnection(location);
     try {
       const { present, missing, problem } = await connection.withDeadline(Date.now() + 10_000, () =>

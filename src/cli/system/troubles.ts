@@ -1,4 +1,5 @@
 import { recoverCommand } from '../../client/stuck.js';
+import { workerLost } from '../../model/node/failure.js';
 import { siteOf } from '../../model/names.js';
 import type {
   ActivityView,
@@ -9,7 +10,6 @@ import type {
   WorkflowView,
 } from '../../schema/output/status.js';
 import { formatAge } from '../format.js';
-import { workerLost } from './server-view.js';
 
 const worker: NextStep = { command: 'heddle worker', why: 'run a worker for it' };
 const keys: NextStep = {
@@ -96,7 +96,7 @@ function triedAgain(activities: readonly ActivityView[], now: number): readonly 
     return [
       {
         text: `${title} is being retried, attempt ${attempt} after ${formatAge(since, now)}${also}: ${why} (${kind})`,
-        gist: `${title} is being retried${also}: ${why}`,
+        gist: `${title} is being retried${also}: ${why} (${kind})`,
         next: isKeyMissing(message) ? keys : undefined,
       },
     ];

@@ -4,14 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { workerEnvironment } from '../../config/child-environment.js';
 import { hideEnvironment } from '../../config/hide-environment.js';
 import type { Config } from '../../config/index.js';
-import { checkServer, type ServerLocation } from '../../server/check.js';
-import {
-  chooseServer,
-  locationOf,
-  openKeys,
-  readConfiguration,
-  type ServerOptions,
-} from '../configuration.js';
+import type { ServerLocation } from '../../server/check.js';
+import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
+import { reachServer } from '../reach-server.js';
 import { CliError, exitCodes } from '../errors.js';
 import type { DevRecord } from './dev-record.js';
 
@@ -33,8 +28,7 @@ export async function prepareWorker(options: ServerOptions, words: readonly stri
   const config = readConfiguration(options);
   const choice = await chooseServer(config, options);
   const { address, namespace, dev } = choice;
-  const location = locationOf(config, choice);
-  await checkServer(location);
+  const { location } = await reachServer(config, choice);
   openKeys(config);
   const file = workerConfigFile(config, options, dev);
   return {
@@ -51,8 +45,8 @@ export async function prepareWorker(options: ServerOptions, words: readonly stri
 }
 
 /**
- * Beside `heddle dev` the configuration of its worker, which has the machine service, unless another file is named by
- * --config or HEDDLE_CONFIG.
+ * Beside `heddle dev` the configuration of its worker, which has the machine service, unless
+ * another file is named by --config or HEDDLE_CONFIG.
  */
 export function workerConfigFile(
   { file, environment }: Pick<Config, 'file' | 'environment'>,
@@ -61,7 +55,7 @@ export function workerConfigFile(
 ): string | undefined {
   if (options.config !== undefined || dev === undefined) return options.config ?? file;
   // A shell may set it for both.
-  const isOther = (environment['HEDDLE_CONFIG'] ?? '') !== '' && file !== dev.configFile;
+  const isOther = environment['HEDDLE_CONFIG'] !== undefined && file !== dev.configFile;
   return isOther ? file : dev.workerConfig;
 }
 

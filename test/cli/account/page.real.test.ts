@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -6,12 +5,8 @@ import { startAccountsPage, type AccountsPage } from '../../../src/cli/account/p
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
 import { until } from '../../harness/until.js';
 import { startNode } from '../../harness/ssh-server.js';
-import { openBrowser, type Browser } from '../../harness/account-page/browser.js';
+import { chromium, openBrowser, type Browser } from '../../harness/account-page/browser.js';
 import { newFolder } from '../../harness/folder.js';
-
-const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
-  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
-);
 
 describe.skipIf(chromium === undefined)(
   'the page for provider accounts in Chromium (skipped where Chromium is missing: npm run setup:extras installs it)',

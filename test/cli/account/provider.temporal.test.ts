@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { type Ended, runHeddle } from '../../harness/cli/run-heddle.js';
 import { freePort } from '../../harness/free-port.js';
-import { startNode } from '../../harness/ssh-server.js';
+import { makeHostKey, startNode } from '../../harness/ssh-server.js';
 import { newFolder } from '../../harness/folder.js';
 
 const written = `# ours
@@ -119,7 +119,7 @@ describe('heddle provider', () => {
       code: 1,
       stdout: expect.stringMatching(/^rack: .*rack\.yaml/),
     });
-    const [node, second] = await Promise.all([startNode(), startNode()]);
+    const [node, second, third] = await Promise.all([startNode(), startNode(), startNode()]);
     try {
       const { host: address, port, user, password, hostKey } = node.target;
       const machine = (name: string, more: object): object => ({ name, address, user, hostKey, ...more });
@@ -145,15 +145,53 @@ describe('heddle provider', () => {
           password: { secret: `file:${secret}-2` },
         }),
         machine('absent', { port: await freePort(), password: { secret: `file:${secret}` } }),
+        machine('other', {
+          port: third.target.port,
+          hostKey: makeHostKey().line,
+          password: { secret: `file:${secret}` },
+        }),
+        machine('keyless', { port: 1, keyFile: join(folder, 'no-key') }),
+        machine('badkey', { port: 2, keyFile: secret }),
+        machine('nameless', { port: 3, address: 'no-such-host.invalid', keyFile: secret }),
       );
       const failed = await run(['test', 'rack']);
       expect(failed.code).toBe(1);
-      expect(failed.stdout).toMatch(/2 of 3 machines failed/);
+      expect(failed.stdout).toMatch(/6 of 7 machines failed/);
       expect(failed.stdout).toMatch(/wrong: .*refused the login.*check the user and the key or password/);
       expect(failed.stdout).toMatch(new RegExp(`absent: cannot reach .*${address}.*ECONNREFUSED`));
+      const inventory = './rack.yaml';
+      for (const [name, cause, remedy] of [
+        [
+          'wrong',
+          'refused the login',
+          `correct the user, key or password of machine wrong in inventory ${inventory}`,
+        ],
+        [
+          'absent',
+          'ECONNREFUSED',
+          `correct the address and port of machine absent in inventory ${inventory}`,
+        ],
+        ['other', 'shows host key SHA256', `correct \`hostKey\` of machine other in inventory ${inventory}`],
+        [
+          'keyless',
+          'no-key: there is no such file',
+          `correct keyFile of machine keyless in inventory ${inventory}`,
+        ],
+        [
+          'badkey',
+          'the private key for',
+          `replace the private key of machine badkey in inventory ${inventory}`,
+        ],
+        ['nameless', 'no-such-host.invalid', 'correct `address` of machine nameless of provider rack'],
+      ] as const) {
+        const [, said = '', next = ''] =
+          new RegExp(`\\n  ${name}: (.*)\\n    next: (.*)`).exec(failed.stdout) ?? [];
+        expect(said).toContain(cause);
+        expect(next).toContain(remedy);
+      }
       expect(failed.stdout).not.toContain('hunter22');
     } finally {
-      await Promise.all([node.close(), second.close()]);
+      await Promise.all([node.close(), second.close(), third.close()]);
     }
     expect(await run(['test', 'nosuch'])).toMatchObject({
       code: 4,

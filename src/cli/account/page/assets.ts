@@ -20,7 +20,8 @@ form > button { margin-top: 1.5rem } .actions form > button { margin: 0 } button
   },
   '/page.js': {
     type: 'text/javascript; charset=utf-8',
-    // A double click would submit the form twice, and the second request would fail because the account exists.
+    // A double click would submit the form twice, and the second request would fail because the
+    // account exists.
     text: `for (const form of document.forms) form.addEventListener('submit', () => form.querySelector('button').disabled = true);
 addEventListener('pageshow', () => { for (const form of document.forms) form.querySelector('button').disabled = false; });
 document.querySelector('[aria-invalid=true]')?.focus();

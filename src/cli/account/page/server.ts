@@ -18,8 +18,8 @@ export interface AccountsPage {
 }
 
 /**
- * Serves forms for provider accounts and settings of automators on loopback, to users who have its address. The
- * workspace is read anew for each request. Only POST changes anything.
+ * Serves forms for provider accounts and settings of automators on loopback, to users who have
+ * its address. The workspace is read anew for each request. Only POST changes anything.
  */
 export async function startAccountsPage({ open, usersOf }: PageSources): Promise<AccountsPage> {
   const token = randomBytes(24).toString('base64url');

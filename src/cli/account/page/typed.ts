@@ -38,8 +38,8 @@ function textOf(value: Json): string {
 }
 
 /**
- * The fields of a form. A stored value that the browser never got stays, unless another is typed or its removal
- * is ticked; so do fields that the plugin does not declare.
+ * The fields of a form. A stored value that the browser never got stays, unless another is
+ * typed or its removal is ticked; so do fields that the plugin does not declare.
  */
 export function fieldsOf(descriptor: Descriptor, typed: Typed, stored: JsonObject): JsonObject {
   const declared = declaredFields(descriptor);

@@ -18,6 +18,8 @@ export interface LogSource {
 export interface LogFilter {
   readonly clusterUid: string;
   readonly node?: string | undefined;
+  /** Default: any. */
+  readonly isNode?: ((node: string) => boolean) | undefined;
   /** Number of the operation. */
   readonly operation?: string | undefined;
   /** After a reset, two operations may have had the number. Default: any. */
@@ -32,7 +34,7 @@ const namePattern =
 /** The logs of a day that pass the filter. */
 export async function findLogs(
   archive: LogArchive,
-  { clusterUid, node, operation, operationUid: uid, service, action }: LogFilter,
+  { clusterUid, node, isNode = () => true, operation, operationUid: uid, service, action }: LogFilter,
   day: string,
 ): Promise<readonly LogSource[]> {
   if (node !== undefined && !isPart(node)) return [];
@@ -43,6 +45,7 @@ export async function findLogs(
     .flatMap(sourceOf)
     .filter(
       (source) =>
+        isNode(source.node) &&
         (operation === undefined || source.operation === operation) &&
         (service === undefined || source.service === service) &&
         (action === undefined || source.action === action),

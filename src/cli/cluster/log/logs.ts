@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanLine, cleanText } from '../../clean-text.js';
-import type { ServerOptions } from '../../configuration.js';
 import { CliError, exitCodes } from '../../errors.js';
 import { catchInterrupt } from '../../interrupts.js';
 import { findOperation } from '../../../client/index.js';
+import { groupOfNode } from '../../../model/names.js';
 import type { LogArchive } from '../../../store/store.js';
 import type { Output } from '../../output.js';
 import type { Session } from '../../session.js';
@@ -12,19 +12,15 @@ import { formatClock } from '../../format.js';
 import { describeLatest } from '../describe-cluster.js';
 import { printFailures } from '../failure-text.js';
 import { openArchive } from './open-archive.js';
+import { describeSelection, type NodeSelection, selectNodes } from '../select-nodes.js';
 import { ClusterLogs, readLogs, type Wanted } from './cluster-logs.js';
 import { mergeLogs, type PlacedEntry } from './log-files.js';
+import { serviceLogs, type ServiceLogsOptions } from './service-logs.js';
 
-interface LogsOptions extends ServerOptions {
-  readonly service?: string;
-  readonly action?: string;
-  readonly operation?: string;
-  readonly level: LogLevel;
-  /** Number of lines. */
-  readonly tail?: number;
-  /** In ms before now. */
-  readonly since?: number;
-  readonly follow?: boolean;
+interface LogsOptions extends ServiceLogsOptions {
+  /** Of tasks, or what services write on their nodes. */
+  readonly source: 'tasks' | 'service';
+  readonly level?: LogLevel;
 }
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
@@ -38,6 +34,7 @@ const followRemoteMs = 2_000;
 export const logs = verb(
   async (session: Session, name: string, node: string | undefined, options: LogsOptions) => {
     const { output, config } = session;
+    if (options.source === 'service') return serviceLogs(session, name, node, options);
     const { follow: isFollowing = false } = options;
     const { uid } = await describeLatest(session, name);
     if (uid === undefined)
@@ -49,21 +46,23 @@ export const logs = verb(
     const archive = openArchive(config);
     const { service, action, operation, since, tail } = options;
     const operationUid = await uidOfOperation(session, name, options);
+    const isNode = await nodeFilter(session, name, options);
     const logs = new ClusterLogs(archive, {
       clusterUid: uid,
       node,
+      isNode,
       operation,
       operationUid,
       service,
       action,
     });
     const from = since === undefined ? undefined : Date.now() - since;
-    const isShown = shownBy(options.level, from);
+    const isShown = shownBy(options.level ?? 'info', from);
     if (isFollowing) await logs.beginToFollow();
     const hasLogs = await readLogs(logs, { from, tail, isShown }, (placed) => print(output, placed));
     if (!hasLogs && !(await logs.hasAny())) {
       await refuseUnknown(session, name, node, options);
-      if (!isFollowing) return reportNone(session, name, { archive, node, options });
+      if (!isFollowing) return reportNone(session, name, { archive, node, isNode, options });
     }
     if (isFollowing) await follow(output, logs, isShown);
     return { code: isFollowing ? exitCodes.interrupted : exitCodes.ok };
@@ -71,6 +70,22 @@ export const logs = verb(
   // Each log line is a record.
   { document: () => undefined, exitCode: ({ code }) => code },
 );
+
+/** Also nodes that were removed since, unless they are selected by service: workers know those of present nodes. */
+async function nodeFilter(
+  { client }: Session,
+  name: string,
+  { nodes, services, groups }: NodeSelection,
+): Promise<((node: string) => boolean) | undefined> {
+  if (services !== undefined) {
+    const selected = selectNodes(await client.status(name), { nodes, services, groups });
+    return (node) => selected.includes(node);
+  }
+  if (nodes === undefined && groups === undefined) return undefined;
+  return (node) =>
+    (nodes === undefined || nodes.includes(node)) &&
+    (groups === undefined || groups.includes(groupOfNode(node)));
+}
 
 /** Of the operation that the cluster has; undefined if it does not remember one with the number. */
 async function uidOfOperation(
@@ -131,10 +146,11 @@ async function refuseUnknown(
   { client }: Session,
   name: string,
   node: string | undefined,
-  { service }: LogsOptions,
+  { service, nodes: only, groups }: LogsOptions,
 ): Promise<void> {
   const known = await client.status(name).catch(() => undefined);
   if (known === undefined) return;
+  if (only !== undefined || groups !== undefined) selectNodes(known, { nodes: only, groups });
   if (node !== undefined && !known.nodes.some(({ nodeId }) => nodeId === node))
     throw new CliError(
       'NotFound',
@@ -153,6 +169,7 @@ async function refuseUnknown(
 interface Missing {
   readonly archive: LogArchive;
   readonly node: string | undefined;
+  readonly isNode: ((node: string) => boolean) | undefined;
   readonly options: LogsOptions;
 }
 
@@ -161,6 +178,7 @@ async function reportNone({ client, output }: Session, name: string, missing: Mi
   const {
     archive,
     node,
+    isNode = () => true,
     options: { operation },
   } = missing;
   const known = await client.status(name).catch(() => undefined);
@@ -170,7 +188,8 @@ async function reportNone({ client, output }: Session, name: string, missing: Mi
       `cluster ${name} has no record of operation ${cleanLine(operation)}, and no logs of it are here`,
       { next: `heddle history ${name}` },
     );
-  const nodes = known?.nodes.filter(({ nodeId }) => node === undefined || nodeId === node) ?? [];
+  const nodes =
+    known?.nodes.filter(({ nodeId }) => (node === undefined || nodeId === node) && isNode(nodeId)) ?? [];
   if (known !== undefined) printFailures(output, { ...known, nodes }, Date.now());
   throw new CliError(
     'NotFound',
@@ -183,12 +202,14 @@ async function reportNone({ client, output }: Session, name: string, missing: Mi
 }
 
 /** `no logs of START of web on app-1`. */
-function describeMissing({ node, options: { service, action, operation } }: Missing): string {
+function describeMissing({ node, isNode, options }: Missing): string {
+  const { service, action, operation } = options;
   const parts = [
     ...(operation === undefined ? [] : [` of operation ${operation}`]),
     ...(action === undefined ? [] : [` of ${action}`]),
     ...(service === undefined ? [] : [` of ${service}`]),
     ...(node === undefined ? [] : [` on ${node}`]),
+    ...(isNode === undefined ? [] : [` on nodes that fit ${describeSelection(options)}`]),
   ];
   return cleanLine(`no logs${parts.join('')}`);
 }

@@ -1,16 +1,17 @@
 import type { PlanPreview } from '../../../client/preview.js';
 import { nodeId } from '../../../model/names.js';
-import { indexesOf, isEmptyPlan, type Kind, type Plan } from '../../../model/plan/plan.js';
+import { isEmptyPlan, type Kind, type Plan } from '../../../model/plan/plan.js';
+import { indexesOf } from '../../../model/plan/ranges.js';
 import type { PlanDocument } from '../../../schema/output/plan.js';
 import { driftOf } from './drift.js';
 import { edgesOf, stepId } from './graph.js';
-import { allTasks, countsOf, kindsLosingDisks } from './plan-text.js';
+import { allTasks, countsOf } from './plan-text.js';
 
 /** A plan for programs: the resulting layout, each task with its nodes, and its dependencies. */
 export function describePlan(
   cluster: string,
   what: string,
-  { plan, current, changes, warnings }: PlanPreview,
+  { plan, current, losses, changes, warnings }: PlanPreview,
 ): PlanDocument {
   return {
     cluster,
@@ -26,8 +27,10 @@ export function describePlan(
       seen: drift.seen,
       then: drift.then,
     })),
-    lostDisks: kindsLosingDisks(plan).flatMap(nodesOf),
+    lostDisks: losses.lost,
+    released: losses.released,
     stopped: current.stopped ?? [],
+    scaled: plan.scaled,
     left: plan.left,
     notes: plan.notes ?? [],
     specChanges: changes,
@@ -45,7 +48,7 @@ function withoutImports({ imports: _imports, ...current }: PlanPreview['current'
 }
 
 /** The plan without the values of variables, which may be secret. */
-function withoutValues({ imports: _imports, ...plan }: PlanPreview['plan']): object {
+function withoutValues({ imports: _imports, releasing: _releasing, ...plan }: PlanPreview['plan']): object {
   const { spec } = plan;
   if (spec?.variables === undefined) return plan;
   const variables = Object.fromEntries(
@@ -57,7 +60,7 @@ function withoutValues({ imports: _imports, ...plan }: PlanPreview['plan']): obj
   return { ...plan, spec: { ...spec, variables } };
 }
 
-function layoutOf({ spec, placements, kinds }: Plan): PlanDocument['layout'] {
+function layoutOf({ spec, scaled = {}, placements, kinds }: Plan): PlanDocument['layout'] {
   if (spec === undefined) {
     return Object.fromEntries(kinds.map(({ group, services }) => [group, { services }]));
   }
@@ -65,7 +68,7 @@ function layoutOf({ spec, placements, kinds }: Plan): PlanDocument['layout'] {
     Object.entries(spec.nodes).map(([group, { count, services }]) => {
       const [placement] = placements[group] ?? [];
       const { provider, site, flavor: hardware, image } = placement ?? {};
-      return [group, { count, services, provider, site, hardware, image }];
+      return [group, { count: scaled[group]?.count ?? count, services, provider, site, hardware, image }];
     }),
   );
 }

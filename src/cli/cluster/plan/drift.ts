@@ -1,7 +1,9 @@
 import type { Drift } from '../../../model/node/drift.js';
 import type { CurrentCluster } from '../../../model/plan/facts/current.js';
-import { indexesOf, type Plan, type Range, rangesOf } from '../../../model/plan/plan.js';
-import { busyKinds, describeNodes } from './plan-text.js';
+import type { Plan } from '../../../model/plan/plan.js';
+import { indexesOf, type Range, rangesOf } from '../../../model/plan/ranges.js';
+import { busyKinds } from './changes.js';
+import { describeNodes } from './plan-text.js';
 
 /** Drifted machines, and what the plan does about them. */
 export interface DriftView {

@@ -16,6 +16,7 @@ export interface Planned {
   readonly name: string;
   readonly intent: Intent;
   readonly preview: PlanPreview;
+  readonly verbose?: boolean;
   readonly graph?: GraphForm;
   /** Changes have an exit code of their own. */
   readonly detailedExitcode?: boolean;
@@ -50,7 +51,7 @@ export async function previewOperation(
   intent: Intent,
 ): Promise<PlanPreview> {
   return client.preview(name, intent).catch((error: unknown) => {
-    throw refusalOf(error, `${describeIntent(intent)} of ${name}: `);
+    throw refusalOf(error, `${describeIntent(intent)} of ${name}: `, `heddle nodes ${name}`);
   });
 }
 
@@ -62,17 +63,20 @@ export function withWarnings(preview: PlanPreview, warnings: readonly string[]):
 /** A preview as text, a graph or a document. */
 export const plannedShown = {
   document: ({ name, intent, preview }) => describePlan(name, describeIntent(intent), preview),
-  print: (output, { name, intent, preview, graph }) => {
-    if (graph === undefined) printPlan(output, { name, what: describeIntent(intent), preview });
+  print: (output, { name, intent, preview, verbose, graph }) => {
+    if (graph === undefined) printPlan(output, { name, what: describeIntent(intent), preview, verbose });
     else output.raw(drawPlan(preview.plan, graph));
   },
 } satisfies Shown<[], Planned>;
 
 /** The planner's rejection is somewhere in the chain of causes. */
-function refusalOf(error: unknown, what = ''): unknown {
+function refusalOf(error: unknown, what = '', overview?: string): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('type' in cause && isRejection(cause.type))
-      return new CliError(cause.type, `${what}${cause.message}`, { cause: error });
+      return new CliError(cause.type, `${what}${cause.message}`, {
+        cause: error,
+        ...(cause.type === 'NotFound' && overview !== undefined ? { next: overview } : {}),
+      });
   }
   return error;
 }

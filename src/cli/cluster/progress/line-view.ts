@@ -4,7 +4,7 @@ import type { ClusterStatus } from '../../../schema/output/status.js';
 import type { Output } from '../../output.js';
 import { formatAge, formatClock, formatDuration, optional } from '../../format.js';
 import { describeDoing } from '../node-text.js';
-import { decodeFailure } from '../../../client/decode-history.js';
+import { decodeFailure, type HistoryFailure } from '../../../client/decode-history.js';
 import type { TaskRun } from '../task/task-events.js';
 import { followTasks } from './follow-tasks.js';
 import type { ProgressView } from './live-view.js';
@@ -65,11 +65,11 @@ async function describeEnd(
   const took = formatDuration(end.at - scheduledAt);
   if (end.state === 'done') return `${task} done ${took}`;
   if (!end.failure) return `${task} ${end.state} after ${took}`;
-  const message = await decodeFailure(temporal, end.failure).then(
-    (failure) => failure.message,
-    () => 'its message cannot be decrypted',
-  );
-  return `${task} ${end.state} after ${took}: ${message.split('\n')[0] ?? ''}`;
+  const { type, message } = await decodeFailure(temporal, end.failure).catch((): HistoryFailure => ({
+    message: 'its message cannot be decrypted',
+  }));
+  const kind = type === undefined ? '' : ` (${type})`;
+  return `${task} ${end.state} after ${took}${kind}: ${message.split('\n')[0] ?? ''}`;
 }
 
 function describeQuiet(status: ClusterStatus, { tasks, paused, state }: Operation): string {

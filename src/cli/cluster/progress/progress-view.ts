@@ -1,3 +1,4 @@
+import stringWidth from 'string-width';
 import type { Operation } from '../../../model/cluster/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../../schema/output/status.js';
 import { cleanLine } from '../../clean-text.js';
@@ -24,34 +25,43 @@ export function renderProgress(
   size: ViewSize,
   now: number,
 ): readonly ViewLine[] {
-  const lines = [
-    renderHead(status, operation, now),
-    ...renderNodes(status.nodes, Math.max(1, size.rows - 2), now),
-  ];
+  const head = renderHead(status, operation, size.columns - 1, now);
+  const lines = [...head, ...renderNodes(status.nodes, Math.max(1, size.rows - 1 - head.length), now)];
   // The last column stays free: some terminals wrap when it is written.
   return lines.map((line) => ({ ...line, text: cutTo(line.text, size.columns - 1) }));
 }
 
-function renderHead(status: ClusterStatus, operation: Operation, now: number): ViewLine {
-  const { tasks, paused, id, what } = operation;
-  const running = status.nodes.filter(({ current }) => current?.state === 'running').length;
+/** One line, or two if the counts would not fit. */
+function renderHead(
+  status: ClusterStatus,
+  operation: Operation,
+  width: number,
+  now: number,
+): readonly ViewLine[] {
+  const { paused, id, what } = operation;
   const elapsed = formatAge(
     operation.startedAt ?? operation.requestedAt,
     operation.endedAt === undefined ? now : Date.parse(operation.endedAt),
   );
-  const counts =
-    operation.state === 'queued'
-      ? 'waits for earlier operations'
-      : tasks.total === 0
-        ? 'planning'
-        : `${tasks.done} of ${tasks.total} tasks done${running > 0 ? `, ${running} running` : ''}${tasks.failed > 0 ? `, ${tasks.failed} failed` : ''}`;
   const pause = paused === undefined ? '' : `, paused by ${paused.by}`;
-  // A long command leaves room for the counts.
+  // A long command leaves room for the time.
   const shown = cutTo(cleanLine(what), 40);
-  return {
-    text: cleanLine(`${status.name}: ${shown} (operation ${id})  ${elapsed}  ${counts}${pause}`),
-    style: 'bold',
-  };
+  const title = cleanLine(`${status.name}: ${shown} (operation ${id})  ${elapsed}`);
+  const counts = cleanLine(`${describeCounts(status, operation)}${pause}`);
+  const line = `${title}  ${counts}`;
+  const texts = stringWidth(line) <= width ? [line] : [title, `  ${counts}`];
+  return texts.map((text) => ({ text, style: 'bold' }));
+}
+
+function describeCounts({ nodes }: ClusterStatus, { state, tasks }: Operation): string {
+  if (state === 'queued') return 'waits for earlier operations';
+  if (tasks.total === 0) return 'planning';
+  const running = nodes.filter(({ current }) => current?.state === 'running').length;
+  return [
+    `${tasks.done} of ${tasks.total} tasks done`,
+    ...(tasks.failed > 0 ? [`${tasks.failed} failed`] : []),
+    ...(running > 0 ? [`${running} running`] : []),
+  ].join(', ');
 }
 
 function renderNodes(nodes: readonly NodeStatus[], room: number, now: number): readonly ViewLine[] {

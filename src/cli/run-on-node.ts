@@ -1,18 +1,16 @@
-import { once } from 'node:events';
-import type { Stats } from 'node:fs';
-import { lstat } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { create, type ReadEntry } from 'tar';
-import { runAttached, unpack } from '../../ssh/attached.js';
-import { wordsForFileError } from '../../schema/read-text.js';
-import { connect } from '../../ssh/connect.js';
-import type { Connection } from '../../ssh/connection.js';
-import { Excerpt } from '../../ssh/excerpt.js';
-import type { SshTarget } from '../../ssh/target.js';
-import { cleanLine, cleanText } from '../clean-text.js';
-import { isReaderGone } from '../interrupts.js';
-import { messageOf } from '../report-error.js';
+import { runAttached } from '../ssh/attached.js';
+import { wordsForFileError } from '../schema/read-text.js';
+import { connect } from '../ssh/connect.js';
+import type { Connection } from '../ssh/connection.js';
+import { unpack } from '../ssh/copy.js';
+import { Excerpt } from '../ssh/excerpt.js';
+import type { SshTarget } from '../ssh/target.js';
+import { packStream } from '../store/archive/pack-stream.js';
+import { cleanLine, cleanText } from './clean-text.js';
+import { drained } from './drained.js';
+import { isReaderGone } from './interrupts.js';
+import { messageOf } from './report-error.js';
 
 /** How a command ended on a node. */
 export interface NodeRun {
@@ -30,23 +28,43 @@ export interface NodeRunOptions {
   readonly command: string;
   readonly folder: string;
   /** Its content is copied to the folder if it is a folder itself, otherwise the file. */
-  readonly copy: string | undefined;
+  readonly copy?: string | undefined;
+  readonly sudo?: boolean | undefined;
+  readonly variables?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** To the standard streams as it is, each line after the name of the node, or to the result. */
-  readonly output: 'plain' | 'prefixed' | 'kept';
+  /** Shows nothing that comes after the signal. */
+  readonly untilAborted?: boolean;
+  /** Called for each part of the output. */
+  readonly onOutput?: () => void;
+  /** To the standard streams as it is, each line after the name of the node, to the result, or line by line. */
+  readonly output: 'plain' | 'prefixed' | 'kept' | OnLine;
 }
+
+/** @param line without its end. The node's output is read no faster than this settles. */
+type OnLine = (stream: 'stdout' | 'stderr', line: string) => Promise<void> | void;
+
+/** In characters: a longer line is passed on in parts. */
+const longestLine = 65_536;
 
 /** Copies files to a node and runs a command there. Its result says what failed; never throws. */
 export async function runOnNode(
   node: string,
   findTarget: () => Promise<SshTarget>,
-  { command, folder, copy, signal, output }: NodeRunOptions,
+  { command, folder, copy, sudo, variables = {}, signal, output, onOutput, untilAborted }: NodeRunOptions,
 ): Promise<NodeRun> {
   const kept = { stdout: new Excerpt(), stderr: new Excerpt() };
   const sinks =
     output === 'kept'
       ? undefined
-      : { stdout: sinkOf(process.stdout, node, output), stderr: sinkOf(process.stderr, node, output) };
+      : {
+          stdout: sinkOf('stdout', node, { output, signal, untilAborted }),
+          stderr: sinkOf('stderr', node, { output, signal, untilAborted }),
+        };
+  const received = (stream: 'stdout' | 'stderr') => async (chunk: Buffer) => {
+    onOutput?.();
+    if (sinks === undefined) kept[stream].add(chunk);
+    else await sinks[stream].write(chunk);
+  };
   const end = async (exitCode: number | null, problem?: string): Promise<NodeRun> => {
     await sinks?.stdout.end();
     await sinks?.stderr.end();
@@ -61,9 +79,10 @@ export async function runOnNode(
       const exitCode = await runAttached(connection, {
         folder,
         command,
-        variables: { HEDDLE_NODE: node },
-        onStdout: sinks?.stdout.write ?? ((chunk) => kept.stdout.add(chunk)),
-        onStderr: sinks?.stderr.write ?? ((chunk) => kept.stderr.add(chunk)),
+        variables: { ...variables, HEDDLE_NODE: node },
+        sudo,
+        onStdout: received('stdout'),
+        onStderr: received('stderr'),
         signal,
       });
       return await end(exitCode);
@@ -91,9 +110,11 @@ async function copyTo(
 ): Promise<void> {
   let unreadable: Error | undefined;
   const archive = Readable.from(
-    pack(path, (cause) => {
-      unreadable = new Error(`--copy ${path} cannot be read: ${wordsForFileError(cause)}`, { cause });
-      return unreadable;
+    packStream(path, {
+      onFailure: (cause) => {
+        unreadable = new Error(`--copy ${path} cannot be read: ${wordsForFileError(cause)}`, { cause });
+        return unreadable;
+      },
     }),
   );
   await unpack(connection, folder, archive, signal).catch((error: unknown) => {
@@ -101,45 +122,44 @@ async function copyTo(
   });
 }
 
-/** A gzipped archive. Owners, sockets, FIFOs and devices stay behind; modes and links are kept. */
-async function* pack(path: string, onFailure: (cause: unknown) => Error): AsyncGenerator<Uint8Array> {
-  const place = resolve(path);
-  try {
-    const isFolder = (await lstat(`${place}/.`).catch(() => undefined))?.isDirectory() === true;
-    const [cwd, entry] = isFolder ? [place, '.'] : [dirname(place), `./${basename(place)}`];
-    const filter = (_path: string, about: Stats | ReadEntry): boolean => isCopied(about);
-    // A link stands for the file that it leads to.
-    yield* create({ cwd, gzip: true, portable: true, follow: !isFolder, filter }, [entry]);
-  } catch (cause) {
-    throw onFailure(cause);
-  }
-}
-
-/** What an archive can hold: reading a FIFO or a device may never end. */
-function isCopied(about: Stats | ReadEntry): boolean {
-  return !('isFile' in about) || about.isFile() || about.isDirectory() || about.isSymbolicLink();
-}
-
 interface Sink {
   readonly write: (chunk: Buffer) => Promise<void>;
   readonly end: () => Promise<void>;
 }
 
+interface ShownRun extends Pick<NodeRunOptions, 'signal' | 'untilAborted'> {
+  readonly output: 'plain' | 'prefixed' | OnLine;
+}
+
 /** Terminals get no control characters of a node. Whole lines of several nodes stay whole. */
-function sinkOf(stream: NodeJS.WriteStream, node: string, output: 'plain' | 'prefixed'): Sink {
+function sinkOf(
+  name: 'stdout' | 'stderr',
+  node: string,
+  { output, signal, untilAborted = false }: ShownRun,
+): Sink {
+  const stream = process[name];
   const clean = (text: string): string => (stream.isTTY ? cleanText(text) : text);
+  const isOver = (): boolean => untilAborted && signal.aborted;
   const put = async (data: string | Buffer): Promise<void> => {
     // Without a reader, the command is interrupted.
-    if (isReaderGone()) return;
-    if (!stream.write(data)) await once(stream, 'drain').catch(() => undefined);
+    if (isReaderGone() || isOver()) return;
+    stream.write(data);
+    await drained(stream, signal);
   };
   if (output === 'plain' && !stream.isTTY) return { write: put, end: async () => undefined };
   const decoder = new TextDecoder();
   let held = '';
   const lines = async (text: string): Promise<void> => {
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-    held = text.slice(whole.length);
-    if (whole !== '') await put(output === 'plain' ? clean(whole) : prefix(node, clean(whole)));
+    const end = text.length > longestLine && !text.includes('\n') ? text.length : text.lastIndexOf('\n') + 1;
+    held = text.slice(end);
+    if (end === 0) return;
+    const whole = text.slice(0, end);
+    if (isOver()) return;
+    if (typeof output === 'function') {
+      for (const line of whole.replace(/\n$/, '').split('\n')) if (!isOver()) await output(name, line);
+    } else if (output === 'plain') await put(clean(whole));
+    // What other nodes print begins on a line of its own, also after a part of a long line.
+    else await put(prefix(node, clean(whole)).replace(/(?<!\n)$/, '\n'));
   };
   return {
     write: (chunk) => lines(held + decoder.decode(chunk, { stream: true })),

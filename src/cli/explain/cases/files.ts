@@ -1,0 +1,133 @@
+import type { Case } from '../case.js';
+
+/** Files, folders, disks, plugins and settings of this machine. */
+export const fileCases: readonly Case[] = [
+  {
+    message: '… cannot be written: …',
+    of: 'command',
+    code: 'Failed',
+    cause: 'The disk is full or read-only, or a quota is exhausted.',
+    remedy: 'Make room. Nothing is half-written: files are replaced as a whole.',
+    command: 'df -h',
+  },
+  {
+    message: '… cannot be written: …',
+    of: 'command',
+    code: 'Invalid',
+    cause: 'The data folder belongs to another user, often after a first start with sudo.',
+    remedy: 'Correct its owner, or set HEDDLE_DATA_FOLDER to a folder of your own.',
+    command: 'heddle doctor',
+  },
+  {
+    message: '… cannot be written: …',
+    of: 'command',
+    code: 'Refused',
+    cause: 'The file of the secret exists, its folder is missing, or the folder belongs to another user.',
+    remedy: 'Correct the folder, or store the secret in another file.',
+  },
+  {
+    message: '… cannot be written: …',
+    of: 'task',
+    code: 'Invalid',
+    cause: 'The mark on the disk of the machine cannot be changed: the disk is full, broken or read-only.',
+    remedy: 'Log in to the machine and look at its disk. An image can be loaded with --force.',
+    command: 'heddle machine load MACHINE IMAGE --force',
+  },
+  {
+    message: 'A folder of Heddle cannot be used:',
+    of: 'command',
+    code: 'Invalid',
+    cause: 'The folder has another owner or a mode that is too open, often after a first start with sudo.',
+    remedy: 'Do what the problem names, and run Heddle always as the same user.',
+    command: 'heddle config show',
+  },
+  {
+    message: "…. To use the file unchanged, specify it with --config '…' or HEDDLE_CONFIG.",
+    of: 'command',
+    code: 'Invalid',
+    cause: 'A heddle.yaml was found that another user owns or may write, so it could run programs as you.',
+    remedy: 'Correct owner and mode as the message says, or name the file if you trust it.',
+    command: 'heddle config show --config FILE',
+  },
+  {
+    message: 'the folder … does not exist',
+    of: 'command',
+    code: 'Invalid',
+    cause: 'A path in heddle.yaml is relative to the file, not to the current folder.',
+    remedy: 'Correct the path, or create the folder.',
+    command: 'heddle config show',
+  },
+  {
+    message: 'These plugins cannot be used:',
+    of: 'command',
+    code: 'Invalid',
+    cause: 'A descriptor is wrong, two plugins have one name, or another user may write a plugin folder.',
+    remedy: 'Correct each problem. A worker with such plugins does not start.',
+    command: 'heddle plugins',
+  },
+  {
+    message: '… plugin "…" is not installed on this worker. …',
+    of: 'task',
+    code: 'Invalid',
+    cause: 'The folder of the plugin is missing under plugins of the heddle.yaml of this worker.',
+    remedy: 'Install it on every worker of the site, restart them, then retry.',
+    command: 'heddle retry NAME',
+  },
+  {
+    message:
+      'plugin …: none of its processes was free in time; raise pluginLimits.….processes in heddle.yaml',
+    of: 'task',
+    code: 'Retryable',
+    cause: 'More calls of the plugin run at once than it may have processes.',
+    remedy: 'Raise the limit if the host has the memory. The task is tried again by itself.',
+  },
+  {
+    message:
+      'the aws provider needs the package @aws-sdk/client-ec2, which is not installed on this worker: npm install @aws-sdk/client-ec2',
+    of: 'task',
+    code: 'Invalid',
+    cause: 'The package is large and not part of the installation.',
+    remedy: 'Install it next to Heddle on every worker that has an aws account, then restart the workers.',
+  },
+  {
+    message: '… is not available: …. Put the same content again (heddle resource put … PATH) and retry',
+    of: 'task',
+    code: 'Invalid',
+    cause: 'The content of the resource was pruned or its upload was cut off.',
+    remedy: 'Put the same content again, then retry.',
+    command: 'heddle resource put NAME PATH',
+  },
+  {
+    message: 'cannot include …: …',
+    of: 'command',
+    code: 'Invalid',
+    cause: 'The included file is missing or unreadable. Its path is relative to the file that includes it.',
+    remedy: 'Correct the path.',
+    command: 'heddle validate FILE',
+  },
+  {
+    message:
+      '… are on this machine (…). Without store.s3 in heddle.yaml they are in the store of the worker that ran the task',
+    of: 'command',
+    code: 'NotFound',
+    cause: 'Logs stay on the worker that ran the task, unless an object store is configured.',
+    remedy:
+      'Run the command there, set store.s3 for the future, or show the end of the output that the server has.',
+    command: 'heddle task show NAME TASK',
+  },
+  {
+    message: '… is damaged, or was saved by another version; save the plan again',
+    of: 'command',
+    code: 'Invalid',
+    cause: 'A saved plan is bound to the version that wrote it.',
+    remedy: 'Plan again.',
+    command: 'heddle plan FILE --out PLAN',
+  },
+  {
+    message: '… This needs a terminal to confirm: without one, pass --yes.',
+    of: 'command',
+    code: 'Usage',
+    cause: 'The command destroys something and asks first, but runs without a terminal, as in CI.',
+    remedy: 'Preview it with --plan, then pass --yes.',
+  },
+];
