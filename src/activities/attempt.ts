@@ -24,6 +24,10 @@ export interface Attempt {
   readonly detach: AbortSignal;
   readonly log: PluginLog;
   readonly output: TaskLog;
+  /** Logs that the attempt failed: the worker's log has the reason and the kind on their own. */
+  failed(reason: string, kind: string | undefined): void;
+  /** Logs that it found something not ready yet, which is no failure: the task's log has the reason. */
+  notReady(reason: string): void;
   /** Secrets learnt on the way are kept out of all that is written from now on. */
   hide(secrets: readonly string[]): void;
   redact(text: string): string;
@@ -35,16 +39,23 @@ export interface Attempt {
   mark(mark: Json): void;
   /** What it, or an earlier attempt, noted last. */
   marked(): Json | undefined;
-  /** Runs that were claimed on the node. A later attempt starts none of them, whatever is left on the node. */
+  /**
+   * Runs that were claimed on the node. A later attempt starts none of them, whatever is left on the node.
+   */
   readonly claims: RunClaims;
   /** What its heartbeats say now. */
   heartbeat(): Json;
-  /** Notes, for later attempts, whether it ended by a fault. Returns how many in a row did, itself included. */
+  /**
+   * Notes, for later attempts, whether it ended by a fault. Returns how many in a row did, itself included.
+   */
   countFaults(isFault: boolean): number;
   close(): Promise<void>;
 }
 
-/** What a heartbeat says: for people the step, for later attempts the mark, the faults in a row and the claims. */
+/**
+ * What a heartbeat says: for people the step, for later attempts the mark, the faults in a row
+ * and the claims.
+ */
 interface Heartbeat {
   readonly step: string;
   readonly mark?: Json;
@@ -96,8 +107,8 @@ export function openAttempt(
 }
 
 /**
- * Sends heartbeats until its result is called, so that the activity restarts within seconds after the death of its
- * worker.
+ * Sends heartbeats until its result is called, so that the activity restarts within seconds
+ * after the death of its worker.
  */
 export function beatUntilEnded(heartbeat: () => void): () => void {
   const { heartbeatTimeoutMs = 5_000 } = Context.current().info;
@@ -121,7 +132,8 @@ export function beginAttempt(
 ): Attempt {
   const context = Context.current();
   const { info } = context;
-  const facts = { ...task, attempt: info.attempt };
+  const workflow = info.workflowExecution?.workflowId;
+  const facts = { ...(workflow === undefined ? {} : { workflow }), ...task, attempt: info.attempt };
   const secrets: string[] = [];
   let redactor: Redactor = parts.redact(secrets);
   const output = openLog(() => redactor);
@@ -168,6 +180,16 @@ export function beginAttempt(
     detach: within === undefined ? detach : anySignal([detach, within]),
     output,
     log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+    failed(reason, kind) {
+      const said = redactor.redact(reason);
+      parts.log.warn({ ...facts, reason: said, ...(kind === undefined ? {} : { kind }) }, `${title} failed`);
+      output.note('warn', said);
+    },
+    notReady(reason) {
+      const said = redactor.redact(reason);
+      parts.log.debug({ ...facts, reason: said }, `${title} is not ready yet`);
+      output.note('info', said);
+    },
     hide(more) {
       const unknown = more.filter((secret) => !secrets.includes(secret));
       if (unknown.length === 0) return;

@@ -84,6 +84,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
     ...(error.stderr === undefined ? {} : { stderr: endOf(attempt.redact(error.stderr)) }),
     ...(result === undefined ? {} : { result }),
     ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
+    ...(error.remedy === undefined ? {} : { remedy: attempt.redact(error.remedy) }),
   };
   return ApplicationFailure.create({
     message: full === undefined ? message : `${message}; a disk is full, according to its output: ${full}`,

@@ -9,8 +9,8 @@ const longestMs = validMs + 5 * skewMs;
 const patienceMs = 10_000;
 
 /**
- * The activity FIND_START: whether no earlier workflow of this id had the same start. The index lags, but it shows runs in
- * about the order of their starts, so the earlier ones are there once it shows the asking run.
+ * The activity FIND_START: whether no earlier workflow of this id had the same start. The index lags, but it
+ * shows runs in about the order of their starts, so the earlier ones are there once it shows the asking run.
  */
 export async function findStart(
   { runs }: Pick<ActivityParts, 'runs'>,

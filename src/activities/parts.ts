@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Json, JsonObject } from '../model/json.js';
 import type { PeersPage, PeersRequest } from '../model/node/peers.js';
+import type { ResolvedSecrets, SecretOrigin } from '../model/secret-reference.js';
 import type { ProviderAccount } from '../model/provider-account.js';
 import type { PinnedResource } from '../model/artifact/reference.js';
 import type { Claims, NodeAddress, NodePools, PluginLog, Shell } from '../plugins/contract.js';
@@ -45,6 +46,8 @@ export interface ActivityParts {
   readonly locks: (provider: string) => Locks;
   /** For accounts whose calls are limited: when they may be called. */
   readonly rateLimiters: (provider: string) => RateLimiter | undefined;
+  /** Counts a call of an account in the metrics. */
+  readonly countCall: (call: CountedCall) => void;
   readonly resources: Resources;
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;
@@ -55,6 +58,13 @@ export interface ActivityParts {
   readonly lastPass: LastPass;
   /** Present where the worker is a builder. */
   readonly builder?: BuilderParts;
+}
+
+interface CountedCall {
+  readonly account: string;
+  /** `done`, or the kind of failure. */
+  readonly result: string;
+  readonly ms: number;
 }
 
 /** Locks to call one account, the same on all workers. */
@@ -135,18 +145,6 @@ export interface WorkflowRun {
     readonly attempt: number;
     readonly heartbeat?: unknown;
   }[];
-}
-
-/** Where references stand. What users wrote is checked against `secrets.allow` whenever it is resolved. */
-export interface SecretOrigin {
-  readonly writtenBy: 'administrator' | 'user';
-  /** How messages name the value. */
-  readonly place: string;
-}
-
-interface ResolvedSecrets {
-  readonly value: Json;
-  readonly secrets: readonly string[];
 }
 
 export interface Redactor {

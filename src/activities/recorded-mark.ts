@@ -12,7 +12,8 @@ export interface RecordedMark {
 }
 
 /**
- * Marks the task; when this returns, every later attempt sees the mark. Restores the previous mark on failure.
+ * Marks the task; when this returns, every later attempt sees the mark. Restores the previous
+ * mark on failure.
  * @throws PluginError Retryable if the server does not take it.
  */
 export async function recordMark(
@@ -32,7 +33,8 @@ export async function recordMark(
 }
 
 /**
- * Sends what the attempt has marked at once. The server takes no heartbeat of an attempt that another one has replaced.
+ * Sends what the attempt has marked at once. The server takes no heartbeat of an attempt that
+ * another one has replaced.
  * @throws PluginError Retryable if the server does not take it.
  */
 export async function recordHeartbeat(

@@ -178,9 +178,9 @@ async function runTask({ parts, peers, lists, action, request, within }: TaskRun
 }
 
 /**
- * The nodes that a task sees. CONFIGURE and later actions of services, which start when all nodes are confirmed, and
- * commands see the current list. INSTALL sees the last list that this process has heard of, and tasks that belong to
- * no service see one only if the process has it.
+ * The nodes that a task sees. CONFIGURE and later actions of services, which start when all
+ * nodes are confirmed, and commands see the current list. INSTALL sees the last list that this
+ * process has heard of, and tasks that belong to no service see one only if the process has it.
  */
 async function readNodes(peers: PeersCache, action: Action, request: TaskRequest): Promise<Task['nodes']> {
   const own = { [request.nodeId]: ownPeer(request) };
@@ -303,7 +303,13 @@ async function conclude<Result>(
     const failure = endOf(toFailure(error, attempt, retry, isAction(name) ? name : undefined));
     isTaskOver = !(failure instanceof ApplicationFailure) || failure.nonRetryable === true;
     if (attempt.detach.aborted) attempt.log.debug(`${attempt.title} detached`, { reason: failure.message });
-    else attempt.log.warn(failure.message);
+    else if (failure instanceof ApplicationFailure && failure.category === 'BENIGN')
+      attempt.notReady(failure.message);
+    else
+      attempt.failed(
+        failure.message,
+        failure instanceof ApplicationFailure ? (failure.type ?? undefined) : undefined,
+      );
     throw failure;
   } finally {
     await attempt.close();

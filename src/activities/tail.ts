@@ -16,8 +16,8 @@ export class Tail {
   }
 
   /**
-   * Bytes that are not UTF-8 become U+FFFD, which a first line says; if the tail begins within a character, that one
-   * is left out.
+   * Bytes that are not UTF-8 become U+FFFD, which a first line says; if the tail begins within
+   * a character, that one is left out.
    */
   toString(): string {
     const begin =

@@ -6,8 +6,8 @@ import type { LogStore, Redactor } from './parts.js';
 import { Tail } from './tail.js';
 
 /**
- * A task's log in JSON lines: `{t, level, message}` for log entries and `{t, stream, text}` for output, with `bytes` in
- * base64 instead of `text` where that is not UTF-8.
+ * A task's log in JSON lines: `{t, level, message}` for log entries and `{t, stream, text}` for
+ * output, with `bytes` in base64 instead of `text` where that is not UTF-8.
  */
 export interface TaskLog {
   readonly name: string;

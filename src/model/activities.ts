@@ -100,7 +100,10 @@ export interface RetryRow {
 }
 
 interface Heartbeats {
-  /** After so long without one the worker counts as dead. A false alarm is harmless: the next attempt attaches. */
+  /**
+   * After so long without one the worker counts as dead. A false alarm is harmless: the next
+   * attempt attaches.
+   */
   readonly timeoutMs: number;
   /** The SDK's default, four fifths of the timeout, would leave less than a second until a false alarm. */
   readonly intervalMs: number;

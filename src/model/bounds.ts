@@ -25,7 +25,7 @@ export const bounds = {
     /** Up to 50 nodes. */
     nodes: part(880_000, 'nodes', 'placements'),
     /** Up to four different specs, and operations. */
-    wanted: part(860_000, 'specs', 'queue', 'operation'),
+    wanted: part(860_000, 'specs', 'queue', 'operation', 'consent'),
     history: part(160_000, 'history'),
     /** With readers, imports, and groups without what can be read again. */
     others: part(150_000),
@@ -40,6 +40,7 @@ export const bounds = {
     /** With the command, variables, and what is not reported yet. */
     others: part(200_000),
   },
+  revision: { others: part(maxSpecBytes + 10_000) },
   pool: {
     /** Nodes and requests get what the configuration leaves: see `pool/room.ts`. */
     configured: part(poolConfiguration, 'spec', 'placements', 'machines'),

@@ -1,7 +1,7 @@
 /**
- * What a run hands to the next, in bytes of JSON. The server takes 2 MiB (2,097,152 bytes), and above that the SDK fails
- * the workflow task over and over. A run with more continues instead; the rest is for what the message and its
- * encryption add.
+ * What a run hands to the next, in bytes of JSON. The server takes 2 MiB (2,097,152 bytes), and
+ * above that the SDK fails the workflow task over and over. A run with more continues instead;
+ * the rest is for what the message and its encryption add.
  */
 export const mostSent = 2_050_000;
 /** What messages may let a state grow to, together with what results may add. */
@@ -11,14 +11,14 @@ export const mostCarried = 1_900_000;
 const mostGrown = 1_500_000;
 
 /**
- * Largest spec, normalised as JSON, in bytes. A cluster keeps up to four different ones: the present one, the two to
- * roll back to, and one that waits.
+ * Largest spec, normalised as JSON, in bytes. A cluster keeps up to four different ones: the
+ * present one, the two to roll back to, and one that waits.
  */
 export const maxSpecBytes = 200 * 1024;
 
 /**
- * Largest plan of an apply without its spec, packed, in bytes. A group carries its part of it beside its nodes. A delete
- * may have a larger plan, or what exists could not be deleted.
+ * Largest plan of an apply without its spec, packed, in bytes. A group carries its part of it
+ * beside its nodes. A delete may have a larger plan, or what exists could not be deleted.
  */
 export const maxPlanBytes = 500_000;
 

@@ -1,8 +1,9 @@
 import type { Shape, ValueOf } from './shape.js';
 
 /**
- * The messages of a workflow type. Everything else about them derives from this: the types of requests and replies, the
- * definitions of Temporal, the check of what arrives, and the handlers that a workflow must have.
+ * The messages of a workflow type. Everything else about them derives from this: the types of
+ * requests and replies, the definitions of Temporal, the check of what arrives, and the
+ * handlers that a workflow must have.
  */
 export interface Contract {
   /** The workflow ids that messages to it are sent to. */

@@ -11,14 +11,20 @@ export function isUnprotected(address: string): boolean {
   return URL.canParse(url) && !isLoopback(new URL(url).hostname);
 }
 
-/** Whether an address contains a user or a password. Clients refuse such addresses, and their errors would show them. */
+/**
+ * Whether an address contains a user or a password. Clients refuse such addresses, and their
+ * errors would show them.
+ */
 export function holdsCredentials(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { username, password } = new URL(address);
   return username !== '' || password !== '';
 }
 
-/** A text for people: user and password of addresses in it are hidden. The user of an SSH login alone is not secret. */
+/**
+ * A text for people: user and password of addresses in it are hidden. The user of an SSH login
+ * alone is not secret.
+ */
 export function withoutUserInfo(text: string): string {
   return text.replaceAll(/:\/\/([^\s/?#"]*)@/g, (written, info: string, at: number) => {
     const isLogin = /ssh[a-z0-9+.-]*$/i.test(text.slice(Math.max(0, at - 20), at));
@@ -46,12 +52,13 @@ export function readEndpoint(text: string): { readonly host: string; readonly po
 
 const serverAddressPattern = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9._-]*)(?::(\d{1,5}))?$/;
 
-/** What is wrong with the address of a Temporal server, `HOST` or `HOST:PORT`; undefined if it is valid. */
+/** What is wrong with the address of a Temporal server; undefined if it is valid. */
 export function wrongServerAddress(text: string): string | undefined {
   if (text.trim() === '') return 'is empty';
-  const [match, port = '7233'] = serverAddressPattern.exec(text) ?? [];
+  const [match, port] = serverAddressPattern.exec(text) ?? [];
   const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
   if (match === undefined) return `is ${JSON.stringify(text)}, ${isUrl ? 'a URL' : 'no host and port'}`;
+  if (port === undefined) return `is ${JSON.stringify(text)}, which has no port`;
   return Number(port) >= 1 && Number(port) <= 65_535
     ? undefined
     : `is ${JSON.stringify(text)}: a port is a number from 1 to 65535`;

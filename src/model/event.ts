@@ -1,6 +1,6 @@
 /**
- * Something that happened, for programs outside of Heddle: parent workflows and webhooks. Its form is that of the
- * Standard Webhooks specification, with the id in the header `webhook-id`.
+ * Something that happened, for programs outside of Heddle: parent workflows and webhooks. Its
+ * form is that of the Standard Webhooks specification, with the id in the header `webhook-id`.
  */
 export interface HeddleEvent<Type extends string = string, Data = unknown> {
   /** The same however often it is delivered. */

@@ -47,7 +47,9 @@ export function isForbiddenKey(key: string): boolean {
 
 /** Makes every member read-only, at any depth. JSON of unknown shape stays as it is. */
 export type DeepReadonly<Value> = Value extends readonly (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
+  ? number extends Value['length']
+    ? readonly DeepReadonly<Item>[]
+    : { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
   : JsonObject extends Value
     ? Value
     : Value extends object

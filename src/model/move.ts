@@ -28,8 +28,8 @@ export interface Moved {
 }
 
 /**
- * The records of an entity for a move to another server or namespace. They may contain credentials. The client
- * adds the installation, the UUID of the namespace.
+ * The records of an entity for a move to another server or namespace. They may contain
+ * credentials. The client adds the installation, the UUID of the namespace.
  */
 export interface Records<Carried extends Moved> {
   readonly version: 1;
@@ -52,8 +52,8 @@ export function movedBy({ exported, installation, carried }: Records<Moved>, now
 }
 
 /**
- * The installations in the tags of what an entity has from before its moves; undefined if it never moved. None of an
- * exported one: it may be back where it came from.
+ * The installations in the tags of what an entity has from before its moves; undefined if it
+ * never moved. None of an exported one: it may be back where it came from.
  */
 export function originsOf({ moves, exported }: Moved): readonly string[] | undefined {
   if (moves === undefined) return undefined;

@@ -1,8 +1,10 @@
 import type { AnyAction } from './action.js';
+import type { JsonObject } from './json.js';
 
 /** Ids and names that more than one part of Heddle must spell alike. */
 export const clusterWorkflowType = 'cluster';
 export const groupWorkflowType = 'group';
+export const revisionWorkflowType = 'revision';
 export const planWorkflowType = 'plan';
 export const claimsWorkflowType = 'claims';
 export const sweepWorkflowType = 'sweep';
@@ -63,6 +65,11 @@ export function clusterWorkflowId(clusterName: string): string {
 /** Nodes of a large cluster beyond those that its own workflow carries. */
 export function groupWorkflowId(clusterName: string, group: string): string {
   return `cluster/${clusterName}/group/${group}`;
+}
+
+/** A revision of a cluster's spec, by its number and the uid of the operation that brought it. */
+export function revisionWorkflowId(clusterName: string, number: number, operationUid: string): string {
+  return `${clusterWorkflowId(clusterName)}/revision/${number}-${operationUid}`;
 }
 
 /** The workflow id of the cluster that a group belongs to; undefined for other workflows. */
@@ -198,6 +205,11 @@ export function nodeId(group: string, index: number): string {
   return `${group}-${index}`;
 }
 
+/** The group in a node's id, also of a node that the cluster no longer has. */
+export function groupOfNode(node: string): string {
+  return node.replace(/-\d+$/, '');
+}
+
 export function hostname(clusterName: string, node: string): string {
   return `${clusterName}-${node}`;
 }
@@ -288,3 +300,13 @@ export const searchAttributes = {
   provider: 'HeddleProvider',
   labels: 'HeddleLabels',
 } as const;
+
+/** The machine of a slot: nodes that share machine `b1` have the ids `b1`, `b1#2` and so on. */
+export function machineOfSlot(providerid: string): string {
+  return providerid.replace(/#\d+$/, '');
+}
+
+/** The machine of a node with this payload; undefined if it has none yet. */
+export function machineOf({ providerid }: JsonObject): string | undefined {
+  return typeof providerid === 'string' ? machineOfSlot(providerid) : undefined;
+}

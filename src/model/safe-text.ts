@@ -1,6 +1,6 @@
 /**
- * Why text must not be used in an ssh_config, an argument list or an HTTP header; undefined if it may. A control
- * character or a quote would end the value early, and a leading hyphen would make it an option.
+ * Why text must not be used in an ssh_config, an argument list or an HTTP header; undefined if it may. A
+ * control character or a quote would end the value early, and a leading hyphen would make it an option.
  */
 export function unsafeText(
   text: string,

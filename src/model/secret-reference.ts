@@ -1,8 +1,27 @@
-import { isJsonObject, type JsonObject } from './json.js';
+import { isJsonObject, type Json, type JsonObject } from './json.js';
 
 /** `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`; resolved by workers only. */
 interface SecretReference extends JsonObject {
   readonly secret: string;
+}
+
+/** Who wrote a value with references, and its name in messages. */
+export interface SecretOrigin {
+  /** References of users are checked against `secrets.allow` whenever they are resolved. */
+  readonly writtenBy: 'administrator' | 'user';
+  /** Such as `providers.main.fields`. */
+  readonly place: string;
+  /** The field in which a reference was written; default: `place` and its path in the value. */
+  readonly fieldOf?: ((reference: string) => string | undefined) | undefined;
+  /** Who resolves it, for the remedy. Default: the workers. */
+  readonly reader?: 'this computer';
+}
+
+/** A value whose references were replaced. */
+export interface ResolvedSecrets {
+  readonly value: Json;
+  /** The resolved values, without duplicates; for the redactor. */
+  readonly secrets: readonly string[];
 }
 
 type Place = readonly (string | number)[];
@@ -27,6 +46,11 @@ export function isCommand(reference: string): boolean {
   return reference.startsWith('exec:');
 }
 
+/** Whether resolving it reads the environment or a file, and so has no effects and asks no server. */
+export function isLocalSecret(reference: string): boolean {
+  return /^(env|file):/.test(reference);
+}
+
 /** All references in a value, with their paths. */
 export function findReferences(value: unknown): readonly NamedSecret[] {
   return [...namedSecrets(value)].filter(({ form }) => form === 'reference');
@@ -41,8 +65,8 @@ export function possibleReferences(value: unknown): readonly NamedSecret[] {
 }
 
 /** The references in values of an administrator or an inventory; `keyFile: PATH` counts as one. */
-export function writtenReferences(value: unknown): readonly string[] {
-  return [...namedSecrets(value)].flatMap(({ form, reference }) => (form === 'mixed' ? [] : [reference]));
+export function writtenReferences(value: unknown): readonly NamedSecret[] {
+  return [...namedSecrets(value)].filter(({ form }) => form !== 'mixed');
 }
 
 function* namedSecrets(value: unknown, path: Place = []): Generator<NamedSecret, void> {

@@ -7,7 +7,9 @@ export type ConfigDigests = Readonly<Record<string, string>>;
 export interface WorkerIdentity {
   /** `<pid>@<host>`. */
   readonly worker: string;
-  /** Version and digest of the workflow code, such as `0.2.0+1a2b3c4d`. Absent for a worker that does not say. */
+  /**
+   * Version and digest of the workflow code, such as `0.2.0+1a2b3c4d`. Absent for a worker that does not say.
+   */
   readonly build?: string;
   /** Absent for a worker that does not say. */
   readonly key?: WorkerKey;
@@ -70,7 +72,9 @@ function entryOf(type: string, name: string): string {
   return `plugin/${type}-${name}`;
 }
 
-/** The plugins that a worker runs in another content than the given one; empty if its identity does not say. */
+/**
+ * The plugins that a worker runs in another content than the given one; empty if its identity does not say.
+ */
 export function differingPlugins<Plugin extends LoadedPlugin>(
   { config = {} }: WorkerIdentity,
   plugins: readonly Plugin[],

@@ -11,9 +11,14 @@ export interface Claim {
   release(): Promise<void>;
 }
 
+/** A running process holds the claim. */
+class DataFolderInUseError extends Error {
+  override readonly name = 'DataFolderInUseError';
+}
+
 /**
  * Claims a data folder's server for this process, and ends a server that a killed process left.
- * @throws Error if a running process holds the claim.
+ * @throws DataFolderInUseError if a running process holds the claim.
  */
 export async function claimDataFolder(dataFolder: string, say: (line: string) => void): Promise<Claim> {
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
@@ -29,9 +34,9 @@ export async function claimDataFolder(dataFolder: string, say: (line: string) =>
   });
   if (!isHeld(lock)) {
     const { address } = serverOf(lock.data);
-    throw new Error(
-      `The Temporal server of this data folder is in use: process ${lock.owner.pid} runs it${address === undefined ? '' : ` at ${address}`} (${file}). ` +
-        'Use that server, stop that process, or choose another data folder.',
+    throw new DataFolderInUseError(
+      `the Temporal server of this data folder is in use: process ${lock.owner.pid} ${address === undefined ? 'starts it' : `runs it at ${address}`} (${file}). ` +
+        'Use that server, stop that process, or set HEDDLE_DATA_FOLDER to another folder.',
     );
   }
   return {

@@ -16,14 +16,14 @@ const longestPauseMs = 1_000;
 const reconnectMs = 2_000;
 
 /**
- * Largest response, as workers have it. A page of a history has up to 256 events, some of which carry a whole state;
- * gRPC's own limit is 4 MiB.
+ * Largest response, as workers have it. A page of a history has up to 256 events, some of which
+ * carry a whole state; gRPC's own limit is 4 MiB.
  */
 const maxResponseBytes = 128 * 1024 * 1024;
 
 /**
- * A connection that is made by its first call. Calls are tried again as the SDK does, but those that still wait for
- * another try when the connection is closed are cancelled then.
+ * A connection that is made by its first call. Calls are tried again as the SDK does, but those
+ * that still wait for another try when the connection is closed are cancelled then.
  */
 export function openConnection(options: ConnectionOptions): Connection {
   return Connection.lazy({

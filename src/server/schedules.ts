@@ -33,7 +33,10 @@ export function keepSweepSchedule(
   return keepSchedule(temporal, sweepSchedule(settings), currentKey);
 }
 
-/** Creates or updates the Schedules; encrypts those under another key again. @returns the problems, as messages. */
+/**
+ * Creates or updates the Schedules; encrypts those under another key again. @returns the
+ * problems, as messages.
+ */
 export async function keepSchedules(
   temporal: Client,
   settings: ScheduleSettings,
@@ -46,8 +49,8 @@ export async function keepSchedules(
 }
 
 /**
- * Creates the Schedules that were deleted; others are unchanged, because a worker with another configuration may
- * have set them. @returns the ids of those that were missing.
+ * Creates the Schedules that were deleted; others are unchanged, because a worker with another
+ * configuration may have set them. @returns the ids of those that were missing.
  */
 export async function restoreSchedules(
   temporal: Client,

@@ -47,8 +47,8 @@ export async function checkSearchAttributes(
 }
 
 /**
- * Registers missing search attributes; concurrent calls are safe. Lack of permission is not an error: the report
- * says which are missing and why.
+ * Registers missing search attributes; concurrent calls are safe. Lack of permission is not an
+ * error: the report says which are missing and why.
  */
 export async function registerSearchAttributes(
   connection: Operable,

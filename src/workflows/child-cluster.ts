@@ -29,21 +29,21 @@ export type { OperationOutcome, WrittenCluster };
 export interface ChildCluster {
   readonly name: string;
   /**
-   * Waits for the next operation that ends or is held, and returns it; each outcome is returned once. `done`: the
-   * cluster is as requested; `held`: it waits for a decision, and a later call returns what became of it.
+   * Waits for the next operation that ends or is held, and returns it; each outcome is returned once. `done`:
+   * the cluster is as requested; `held`: it waits for a decision, and a later call returns what became of it.
    * @throws when the cluster's workflow has ended, and no outcome is left.
    */
   settled(): Promise<OperationOutcome>;
   /**
-   * Deletes the cluster. The outcome is `done` when no machine is left, `held` if a machine cannot be deleted yet, and
-   * `rejected` if the cluster is locked.
+   * Deletes the cluster. The outcome is `done` when no machine is left, `held` if a machine
+   * cannot be deleted yet, and `rejected` if the cluster is locked.
    */
   delete(): Promise<OperationOutcome>;
 }
 
 /**
- * Starts the workflow of a cluster as a child that outlives this workflow: it ends when the cluster is deleted.
- * Cancelling this workflow leaves the cluster as it is.
+ * Starts the workflow of a cluster as a child that outlives this workflow: it ends when the
+ * cluster is deleted. Cancelling this workflow leaves the cluster as it is.
  * @throws WorkflowExecutionAlreadyStartedError if there is a cluster of that name.
  */
 export async function startCluster(spec: WrittenCluster): Promise<ChildCluster> {

@@ -12,7 +12,10 @@ import type { HeddleEvent, Webhook } from '../model/event.js';
 import { subscribers, type Delivery } from '../model/webhook.js';
 import { schedule } from './schedule.js';
 
-/** Delivers one event to one webhook. A workflow of its own, so that a receiver that is down delays nothing else. */
+/**
+ * Delivers one event to one webhook. A workflow of its own, so that a receiver that is down
+ * delays nothing else.
+ */
 export async function delivery({ webhook, event }: Delivery): Promise<string> {
   try {
     const { status, attempts } = await schedule(
@@ -27,7 +30,10 @@ export async function delivery({ webhook, event }: Delivery): Promise<string> {
   }
 }
 
-/** Starts a delivery to each webhook that subscribes to the event. Repeated for the same event, it starts none twice. */
+/**
+ * Starts a delivery to each webhook that subscribes to the event. Repeated for the same event,
+ * it starts none twice.
+ */
 export async function startDeliveries(webhooks: readonly Webhook[], event: HeddleEvent): Promise<void> {
   for (const { name: webhook } of subscribers(webhooks, event.type))
     await CancellationScope.nonCancellable(() => startDelivery({ webhook, event }));

@@ -109,8 +109,8 @@ interface HistoryBudget {
 }
 
 /**
- * About what a message or the result of an activity adds to a history. The length itself depends on how many workflow
- * tasks there were.
+ * About what a message or the result of an activity adds to a history. The length itself
+ * depends on how many workflow tasks there were.
  */
 const eventsPerInput = 4;
 const maxUpdates = 1_500;
@@ -130,7 +130,10 @@ export function showOrigins(moved: Moved): void {
   if (origins !== undefined) upsertMemo({ heddleOrigins: origins });
 }
 
-/** The one way to change a state, which itself is never mutated. The next run gets no members that are undefined. */
+/**
+ * The one way to change a state, which itself is never mutated. The next run gets no members
+ * that are undefined.
+ */
 export function change<State>(
   memory: Pick<EntityMemory, 'changes'> & { state: State },
   part: Partial<State>,
@@ -361,9 +364,9 @@ function query(name: string, description: string | undefined, answer: AnyFunctio
 }
 
 /**
- * The validator answers. It runs before what came with the read is taken in, so it asks for a repetition, which comes in a
- * later workflow task. A worker that keeps no workflow gets results of earlier tasks with the repetition, too, and accepts it;
- * so does a workflow that has just been started.
+ * The validator answers. It runs before what came with the read is taken in, so it asks for a
+ * repetition, which comes in a later workflow task. A worker that keeps no workflow gets results of
+ * earlier tasks with the repetition, too, and accepts it; so does a workflow that has just been started.
  */
 function takeReads(memory: EntityMemory): void {
   const answer = (name: string, args: readonly unknown[]): unknown => answers.get(name)?.(...args);

@@ -24,11 +24,12 @@ import { noteKeyLookup, refusalOfResult } from './payload-keys.js';
 import { recorded } from './recorded.js';
 
 /**
- * What comes back from activities and child workflows: results and failures. Anyone who may call the Temporal server can
- * complete, fail or cancel them, with plaintext or with a payload that it has recorded. So each call of an activity has a
- * name, and only a result or failure that a worker sealed for this call counts; after anything else the outcome is
- * unknown, because the attempt may still run (docs/decisions/0043). A payload under a key that is not the workflow's own waits
- * until the key is found. An envelope is a message, so it is refused as a result too.
+ * What comes back from activities and child workflows: results and failures. Anyone who may call
+ * the Temporal server can complete, fail or cancel them, with plaintext or with a payload that
+ * it has recorded. So each call of an activity has a name, and only a result or failure that a
+ * worker sealed for this call counts; after anything else the outcome is unknown, because the
+ * attempt may still run (docs/decisions/0043). A payload under a key that is not the workflow's
+ * own waits until the key is found. An envelope is a message, so it is refused as a result too.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
@@ -108,8 +109,8 @@ interface Call {
 }
 
 /**
- * A failure as far as it is genuine. A cancellation is one only if this workflow requested it: callers can fail an activity
- * with it at any time, and nodes would be left out of an operation that goes on.
+ * A failure as far as it is genuine. A cancellation is one only if this workflow requested it: callers
+ * can fail an activity with it at any time, and nodes would be left out of an operation that goes on.
  */
 function openFailure(error: unknown, { call, scope, limits, advice }: Call): unknown {
   if (!(error instanceof ActivityFailure)) return error;
@@ -124,8 +125,8 @@ function openFailure(error: unknown, { call, scope, limits, advice }: Call): unk
 }
 
 /**
- * Undefined unless the limit that the workflow set has passed. Before that, an attempt may be in the middle of its work,
- * whether a caller reported the timeout or workers were lost until no attempt was left.
+ * Undefined unless the limit that the workflow set has passed. Before that, an attempt may be in the middle
+ * of its work, whether a caller reported the timeout or workers were lost until no attempt was left.
  */
 function openTimeout(
   { timeoutType, cause }: TimeoutFailure,
@@ -146,8 +147,8 @@ function isOver({ options, from }: Limits, limit: Duration | undefined, delayMs 
 }
 
 /**
- * How long before its limit the server ends an activity at most: it begins no wait for an attempt that would be too late.
- * The clocks of the server's hosts differ, too.
+ * How long before its limit the server ends an activity at most: it begins no wait for an
+ * attempt that would be too late. The clocks of the server's hosts differ, too.
  */
 function earlyMs({ retry = {} }: Limits['options'], limit: number): number {
   const { initialInterval, maximumInterval = initialInterval } = retry;
@@ -160,8 +161,9 @@ function msOf(duration: Duration | undefined): number | undefined {
 }
 
 /**
- * Whether no attempt follows one that failed so, by what this workflow scheduled. Callers of the server can report a failure
- * of an earlier attempt again as permanent, with another delay, or after they have changed the limits of the activity.
+ * Whether no attempt follows one that failed so, by what this workflow scheduled. Callers of
+ * the server can report a failure of an earlier attempt again as permanent, with another delay,
+ * or after they have changed the limits of the activity.
  */
 function isLast(
   { isFinal, attempt, retryAfterMs }: SealedFailure,

@@ -7,10 +7,10 @@ import type { Duration } from '@temporalio/common';
 import { takeMessage } from './recorded.js';
 
 /**
- * Messages wait here until what arrived with them, results of activities and timers, has been taken in. The SDK
- * runs the handlers of an activation before it continues the code that waits for results, and a replay may
- * present the same events in more or fewer activations. With one order for all of them (results, then messages, then
- * what follows from the state) the commands are the same. See docs/decisions/0034-any-cut.md.
+ * Messages wait here until what arrived with them, results of activities and timers, has been taken in. The
+ * SDK runs the handlers of an activation before it continues the code that waits for results, and a replay
+ * may present the same events in more or fewer activations. With one order for all of them (results, then
+ * messages, then what follows from the state) the commands are the same. See docs/decisions/0034-any-cut.md.
  */
 const inbox: (() => void)[] = [];
 /** The SDK hands over the jobs of an activation; what they start runs afterwards. */
@@ -55,8 +55,9 @@ function isResult({ resolveActivity, fireTimer, resolveSignalExternalWorkflow, .
 }
 
 /**
- * Whether a validator sees a state that others have seen pass: a worker that has just loaded the workflow may get results
- * of earlier tasks, which had no commands, together with an update, and it validates the update before it takes them in.
+ * Whether a validator sees a state that others have seen pass: a worker that has just loaded
+ * the workflow may get results of earlier tasks, which had no commands, together with an
+ * update, and it validates the update before it takes them in.
  */
 export function isBehindEarlierTasks(): boolean {
   return mayBeMerged;
@@ -67,7 +68,10 @@ export function hasMessages(): boolean {
   return inbox.length > 0;
 }
 
-/** Whether messages are taken in yet: only after the workflow has verified that its start is not a repeated one. */
+/**
+ * Whether messages are taken in yet: only after the workflow has verified that its start is not
+ * a repeated one.
+ */
 export function takesMessages(): boolean {
   return isTaking;
 }
@@ -98,8 +102,8 @@ export async function takeMessages(): Promise<never> {
 }
 
 /**
- * The order in which code that waits for the same change continues, after all other code. Otherwise it would be the order
- * in which it began to wait, and that depends on the activations.
+ * The order in which code that waits for the same change continues, after all other code.
+ * Otherwise it would be the order in which it began to wait, and that depends on the activations.
  */
 const places = [
   'node',

@@ -3,6 +3,7 @@ export { claims } from './account/claims.js';
 export { cluster } from './cluster/workflow.js';
 export { delivery } from './delivery.js';
 export { group } from './cluster/group-workflow.js';
+export { revision } from './cluster/revision.js';
 export { image } from './image/workflow.js';
 export { machine } from './machine/workflow.js';
 export { nodeMachine } from './machine/node-machine.js';

@@ -181,7 +181,8 @@ const outbound: WorkflowOutboundCallsInterceptor = {
 };
 
 /**
- * Temporal's default is to terminate a child with its parent, which would leave machines behind without a workflow.
+ * Temporal's default is to terminate a child with its parent, which would leave machines behind
+ * without a workflow.
  */
 function outlivingPolicy(workflowType: string, policy: ParentClosePolicy | undefined): ParentClosePolicy {
   if (policy === undefined) return ParentClosePolicy.ABANDON;

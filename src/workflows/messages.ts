@@ -11,7 +11,9 @@ import type { ArgumentsOf, Contract, ReplyOf, Row, Rows } from '../model/contrac
 import type { ClusterEvent } from '../model/cluster/event.js';
 import { clusterEventSignalName } from '../model/names.js';
 
-/** The definitions of Temporal for the messages of a contract; names of messages are part of the interface. */
+/**
+ * The definitions of Temporal for the messages of a contract; names of messages are part of the interface.
+ */
 export interface Definitions<Of extends Contract> {
   readonly updates: { readonly [Name in keyof Of['updates']]: UpdateOf<Of['updates'][Name]> };
   readonly signals: { readonly [Name in keyof Of['signals']]: SignalOf<Of['signals'][Name]> };
@@ -34,6 +36,7 @@ function definitionsOf<const Of extends Contract>(contract: Of): Definitions<Of>
 
 export const clusterMessages = definitionsOf(contracts.cluster);
 export const groupMessages = definitionsOf(contracts.group);
+export const revisionMessages = definitionsOf(contracts.revision);
 export const poolMessages = definitionsOf(contracts.pool);
 export const machineMessages = definitionsOf(contracts.machine);
 export const nodeMachineMessages = definitionsOf(contracts.nodeMachine);

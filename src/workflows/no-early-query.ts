@@ -2,12 +2,12 @@ import { ApplicationFailure, type WorkflowInterceptors } from '@temporalio/workf
 import { unreadHistory } from '../model/unread-history.js';
 
 /**
- * A query may wait for a worker while events arrive. The worker that gets it replays the history, and the SDK
- * also processes the events since the last workflow task, as if they were a task. Its commands would be sent with the
- * next task, but a replay processes all of these events together. So a query is answered only by a workflow that has made
- * no commands since it was replayed, unless it comes with a task; any other fails, which makes the worker drop the
- * workflow from its cache, and the client repeats it. Heddle's own clients read by updates (`src/client/read.ts`).
- * See docs/decisions/0034-any-cut.md.
+ * A query may wait for a worker while events arrive. The worker that gets it replays the history, and
+ * the SDK also processes the events since the last workflow task, as if they were a task. Its commands
+ * would be sent with the next task, but a replay processes all of these events together. So a query is
+ * answered only by a workflow that has made no commands since it was replayed, unless it comes with a
+ * task; any other fails, which makes the worker drop the workflow from its cache, and the client repeats
+ * it. Heddle's own clients read by updates (`src/client/read.ts`). See docs/decisions/0034-any-cut.md.
  */
 export const interceptors = (): WorkflowInterceptors => {
   /** Commands were made, perhaps by such an early task. */

@@ -22,7 +22,10 @@ const keysOfResults = new Map<string, PayloadKey>();
 const lookups = new Set<number>();
 let unopened: UnopenedError | undefined;
 
-/** Signals under other keys than the workflow's own that one run looks up; the server limits pending activities. */
+/**
+ * Signals under other keys than the workflow's own that one run looks up; the server limits
+ * pending activities.
+ */
 const maxForeignSignals = 500;
 let foreignSignals = 0;
 /** Signals under one key are handled in the order of their arrival. */
@@ -84,8 +87,8 @@ export function keyOfMessage(headers: Headers): PayloadKey | undefined {
 }
 
 /**
- * For the start of a workflow. The first start by an unknown key fails, so that the name is free again; a run that
- * a worker of this installation has started waits for the key.
+ * For the start of a workflow. The first start by an unknown key fails, so that the name is
+ * free again; a run that a worker of this installation has started waits for the key.
  * @throws UnopenedError
  */
 export function requireOpenStart(key: PayloadKey | undefined): void {

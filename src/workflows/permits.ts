@@ -61,8 +61,8 @@ export function createSemaphore(limit: number): Semaphore {
 }
 
 /**
- * Grants permits after all results that have arrived, first to those who had none for the longest time. The order of the
- * requests would depend on how the history is cut.
+ * Grants permits after all results that have arrived, first to those who had none for the
+ * longest time. The order of the requests would depend on how the history is cut.
  */
 function grantPermits(): void {
   if (isGranting) return;

@@ -7,10 +7,10 @@ import type { ServedPlan } from '../model/plan/plan.js';
 import { schedule } from './schedule.js';
 
 /**
- * Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. With
- * `checks`, workers of the sites say what they know to be wrong.
+ * Plans without doing: the same activity that an operation runs, on what the caller knows of
+ * the cluster. With `checks`, workers of the sites say what they know to be wrong.
  */
-export async function plan({ checks, ...request }: PackedPlanRequest): Promise<PackedPlan> {
+export async function plan({ checks, clusterUid, ...request }: PackedPlanRequest): Promise<PackedPlan> {
   const { intent, current, clusterName } = request;
   // A cluster records which nodes are to be replaced; a preview has no such record.
   const marked =
@@ -19,7 +19,11 @@ export async function plan({ checks, ...request }: PackedPlanRequest): Promise<P
       : request;
   const reply = await schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${clusterName}` });
   const planned = packedPlanOf(reply);
-  if (checks === true) await checkSites(clusterName, placementChecks(clusterName, unpackPlan(planned)));
+  if (checks === true)
+    await checkSites(
+      clusterName,
+      placementChecks({ clusterId: clusterName, clusterUid }, unpackPlan(planned)),
+    );
   return planned;
 }
 

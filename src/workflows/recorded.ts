@@ -3,10 +3,11 @@ import { contractOf } from '../model/messages/table.js';
 import { readSealedResult } from '../model/messages/sealed-result.js';
 
 /**
- * What Heddle's workflows know of time and of the size of their history. Both come from the header of a workflow task,
- * and a replay may cut the same history into other tasks. So they enter with recorded inputs only: a message brings
- * the time of its task, the result of an activity its own time, a timer the time at which it was due. Between
- * two inputs the clock stands still, however many tasks there are. See docs/decisions/0034-any-cut.md.
+ * What Heddle's workflows know of time and of the size of their history. Both come from the
+ * header of a workflow task, and a replay may cut the same history into other tasks. So they
+ * enter with recorded inputs only: a message brings the time of its task, the result of an
+ * activity its own time, a timer the time at which it was due. Between two inputs the clock
+ * stands still, however many tasks there are. See docs/decisions/0034-any-cut.md.
  */
 interface Recorded {
   /** The workflow's clock, in ms since the epoch. Never ahead of the server's. */
@@ -36,20 +37,22 @@ export function recorded(): Readonly<Recorded> {
 }
 
 /**
- * The time of the present workflow task, in ms since the epoch. Only for checks that leave no trace in the state, such
- * as validators of updates.
+ * The time of the present workflow task, in ms since the epoch. Only for checks that leave no
+ * trace in the state, such as validators of updates.
  */
 export function taskTime(): number {
   return taskAt;
 }
 
 /**
- * Takes in a message, or another input without a time of its own. The caller leaves a command, or the server
- * writes an event for the input: a task with commands is never merged with the next one, so the input always meets the
- * same task.
+ * Takes in a message, or another input without a time of its own. The caller leaves a command,
+ * or the server writes an event for the input: a task with commands is never merged with the
+ * next one, so the input always meets the same task.
  */
 export function takeMessage(): void {
   takeInput(taskAt);
+  // The size is that of a workflow task, which must not be merged with another one.
+  if (takeSize()) leaveMark();
 }
 
 /** The clock reaches a time for which a timer waited. */
@@ -66,18 +69,24 @@ export function leaveMark(): void {
 }
 
 function takeInput(at: number): void {
+  const before = recorded();
+  known = { ...before, at: Math.max(before.at, at), inputs: before.inputs + 1 };
+  setClock(known.at);
+}
+
+/**
+ * Takes in the size of the history as the present task has it; whether that changed. Only where the task has
+ * a command: a task in which a result leads to none may be merged with the next one, which has another size.
+ */
+function takeSize(): boolean {
   const { historySize, continueAsNewSuggested } = workflowInfo();
   const before = recorded();
   known = {
-    at: Math.max(before.at, at),
-    inputs: before.inputs + 1,
+    ...before,
     isLarge: before.isLarge || historySize > maxBytes,
     continueAsNewSuggested: before.continueAsNewSuggested || continueAsNewSuggested,
   };
-  setClock(known.at);
-  // The size is that of a workflow task, which must not be merged with another one.
-  if (known.isLarge !== before.isLarge || known.continueAsNewSuggested !== before.continueAsNewSuggested)
-    leaveMark();
+  return known.isLarge !== before.isLarge || known.continueAsNewSuggested !== before.continueAsNewSuggested;
 }
 
 /** Sets what `Date` says; the SDK keeps the time of a workflow in this field of its own. */
@@ -139,6 +148,7 @@ export const interceptors = (): WorkflowInterceptors => ({
       },
       async scheduleActivity(input, next) {
         if (!isOurs()) return next(input);
+        takeSize();
         let result: unknown;
         try {
           result = await next(input);

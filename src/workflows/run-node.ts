@@ -22,6 +22,7 @@ import {
   recordObservation,
 } from '../model/node/record.js';
 import { now } from './entity.js';
+import { countFailure } from './metrics.js';
 import { scheduleTask } from './schedule.js';
 import { readTaskFailure } from './task-failure.js';
 import { beginCreate, type CreateCalls } from './unsent-create.js';
@@ -117,7 +118,10 @@ async function executeStep(owner: Owner, chain: readonly Step[], step: Step): Pr
   return end;
 }
 
-/** How long the machine of a node may take is what the plan says, also if an earlier operation chose its placement. */
+/**
+ * How long the machine of a node may take is what the plan says, also if an earlier operation
+ * chose its placement.
+ */
 function takeOverTimes(owner: Owner): void {
   const { facts, placement } = owner.state();
   const planned = owner.placements?.find(({ digest }) => digest === facts.machine);
@@ -307,6 +311,7 @@ function refuse(owner: Owner, step: Step, message: string): ChainEnd {
 
 function failStep(owner: Owner, step: Step, failure: FailureRecord, peers: number): ChainEnd {
   owner.stepFailed(step, failure);
+  countFailure(failure);
   if (step.mayFail === true) {
     finish(owner, step, {}, { peers });
     return 'done';
@@ -315,7 +320,8 @@ function failStep(owner: Owner, step: Step, failure: FailureRecord, peers: numbe
     owner.lacksRoom({ ...owner.state().payload, failure: failure as unknown as Json }) !== undefined;
   owner.change(({ current: _current, ...before }) => {
     const node = failure.lost === undefined ? before : recordObservation(before, failure.lost, failure.at);
-    // A command that failed leaves the node as it was, and is not run again by a further plan of its operation.
+    // A command that failed leaves the node as it was, and is not run again by a further plan
+    // of its operation.
     if (step.action === 'EXEC') return { ...node, facts: { ...node.facts, EXEC: owner.operation } };
     return { ...node, failure: isFull ? leanFailure(failure) : failure };
   });

@@ -71,8 +71,8 @@ export async function schedule<Name extends ActivityName>(
       activityId: options.id,
       taskQueue: queueOf(row.queue, options.at),
       summary: options.summary ?? name,
-      // Groups share the queues of accounts with pools and small clusters: with the lower priority of a group its
-      // tasks could wait for those for ever. Elsewhere tasks inherit the priority of their workflow.
+      // Groups share the queues of accounts with pools and small clusters: with the lower priority of a group
+      // its tasks could wait for those for ever. Elsewhere tasks inherit the priority of their workflow.
       priority: row.queue === 'provider' ? { priorityKey: defaultPriorityKey } : undefined,
       startToCloseTimeout: options.attemptMs ?? row.attemptMs,
       scheduleToCloseTimeout: options.budgetMs ?? row.budgetMs,
@@ -98,7 +98,9 @@ function tooLarge(name: ActivityName, bytes: number): ActivityFailure {
   return new ActivityFailure(why, name, undefined, RetryState.NON_RETRYABLE_FAILURE, undefined, cause);
 }
 
-/** Whether this workflow is a group; one that is older than the queue of groups counts as another workflow. */
+/**
+ * Whether this workflow is a group; one that is older than the queue of groups counts as another workflow.
+ */
 function isOnGroupQueue(): boolean {
   return workflowInfo().taskQueue === groupQueue;
 }

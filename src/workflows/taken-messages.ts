@@ -14,9 +14,9 @@ import { taskTime } from './recorded.js';
 import { schedule } from './schedule.js';
 
 /**
- * Which messages this workflow has taken, so that it takes none twice and none of an earlier workflow of its name. Handed
- * from run to run in the envelope of the next run's start. See docs/decisions/0044-messages-once.md.
- * Each run of a workflow has its own instance of this module.
+ * Which messages this workflow has taken, so that it takes none twice and none of an earlier
+ * workflow of its name. Handed from run to run in the envelope of the next run's start. See
+ * docs/decisions/0044-messages-once.md. Each run of a workflow has its own instance of this module.
  */
 let taken: TakenMessages = nothingTaken;
 let began = 0;
@@ -47,7 +47,8 @@ export function takeStart(seal: Seal): MessageRefusal | undefined {
 }
 
 /**
- * Waits until it is known that no earlier workflow of this name had the same start. Before it has done anything.
+ * Waits until it is known that no earlier workflow of this name had the same start. Before it
+ * has done anything.
  * @throws ApplicationFailure if a caller has repeated the start.
  */
 export async function requireNewStart(): Promise<void> {
@@ -86,17 +87,17 @@ export function noteMessage(seal: Seal): void {
 }
 
 /**
- * When the client sealed the update, in ms since the epoch by the server's clock; undefined if it was encrypted by the
- * codec server. For handlers, before they wait for anything. After a reset the server delivers updates again: they keep
- * this time.
+ * When the client sealed the update, in ms since the epoch by the server's clock; undefined if
+ * it was encrypted by the codec server. For handlers, before they wait for anything. After a
+ * reset the server delivers updates again: they keep this time.
  */
 export function sealedAt(): number | undefined {
   return handled?.at;
 }
 
 /**
- * Names what a message asks for, also if the server delivers it again after a reset. For handlers, before they wait for
- * anything.
+ * Names what a message asks for, also if the server delivers it again after a reset. For
+ * handlers, before they wait for anything.
  */
 export function requestUid(): string {
   const { id = '' } = handled ?? {};

@@ -15,6 +15,7 @@ export interface TaskFailure {
 /** In bytes of JSON: plugins and nodes choose these texts, and workflows carry them. */
 const longestMessage = 4_000;
 const longestOutput = 4_000;
+const longestRemedy = 500;
 
 /** Locks what a failed activity threw into the record that state and status keep. */
 export function readTaskFailure(
@@ -28,7 +29,7 @@ export function readTaskFailure(
   const said = cause instanceof Error ? cause.message : String(cause);
   const message =
     timedOut === undefined ? said : `${timedOut}${said === '' ? '' : `; the last attempt said: ${said}`}`;
-  const { result = {}, stdout, stderr, madeNothing = false, unsent, ...rest } = details;
+  const { result = {}, stdout, stderr, remedy, madeNothing = false, unsent, ...rest } = details;
   const { taskId, action, service } = task;
   const record: FailureRecord = {
     taskId,
@@ -37,6 +38,7 @@ export function readTaskFailure(
     kind,
     message: cutText(message, longestMessage),
     ...rest,
+    ...(remedy === undefined ? {} : { remedy: cutText(remedy, longestRemedy) }),
     ...(stdout === undefined ? {} : { stdout: cutText(stdout, longestOutput) }),
     ...(stderr === undefined ? {} : { stderr: cutText(stderr, longestOutput) }),
     at,

@@ -1,10 +1,12 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { SecretOrigin } from '../../src/activities/parts.js';
-import { addWay } from '../../src/activities/provider/address.js';
+import { addWay, findLogin } from '../../src/activities/provider/address.js';
 import type { ProviderAccount } from '../../src/model/provider-account.js';
 import type { Json } from '../../src/model/json.js';
+import type { SecretOrigin } from '../../src/model/secret-reference.js';
+import { jumpOrigin } from '../../src/plugins/login-references.js';
+import type { Registry } from '../../src/plugins/registry.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
 import { pretendForeign } from '../harness/foreign.js';
 import { newFolder } from '../harness/folder.js';
@@ -47,8 +49,20 @@ describe('the way to the machines of an account', () => {
       hostKey: ['ssh-ed25519 BBBB'],
     };
     const { address: found, hidden } = await way({ jump });
-    expect(found).toEqual({ ...address, jump: { ...jump, port: 22, key: 'the key of the jump host' } });
+    expect(found).toEqual({
+      ...address,
+      jump: { ...jump, port: 22, origin: jumpOrigin('rack'), key: 'the key of the jump host' },
+    });
     expect(hidden).toEqual(expect.arrayContaining(['the key of the jump host', 'written as it is']));
+  });
+
+  test('names the field of a secret of the jump host that is not available', async () => {
+    const jump = { host: 'bastion', user: 'ops', key: { secret: 'env:GONE' }, hostKey: 'ssh-ed25519 BBBB' };
+    const field = 'jump.key of provider rack in heddle.yaml';
+    await expect(way({ jump })).rejects.toMatchObject({
+      message: expect.stringMatching(`^${field}: the secret \\(env:\\) cannot be read`) as string,
+      remedy: `provide the secret to the workers, or correct ${field}`,
+    });
   });
 
   test('refuses an agent of another user for the jump host, and not one that is absent', async () => {
@@ -83,5 +97,25 @@ describe('the way to the machines of an account', () => {
     expect((await way({}, unpinned)).address.pinsWithPassword).toBeUndefined();
     expect((await way({ hostKeys: 'pin' })).address.pinsWithPassword).toBeUndefined();
     expect((await way({ hostKeys: 'pin' }, unpinned)).address.pinsWithPassword).toBe(true);
+  });
+});
+
+describe('the login to a node', () => {
+  const login = async (providerid: string) => {
+    const machine = { name: 'b1', address: '192.0.2.11', user: 'root', password: 'p' };
+    const descriptor = { name: 'static', fields: {} };
+    const parts = {
+      providers: { rack: { type: 'static', site: 'default', fields: { machines: [machine] } } },
+      registry: { providers: () => [{ descriptor }] } as unknown as Registry,
+      resolveSecrets: (value: Json) => Promise.resolve({ value, secrets: [] }),
+    };
+    const config = { providerid, ipaddress: '192.0.2.11', 'ssh-auth': { user: 'root', password: 'p' } };
+    return findLogin(parts, { account: 'rack', config }, { hide: () => undefined });
+  };
+
+  test('knows where the settings of an existing machine are, so that errors name a remedy', async () => {
+    const place = 'machine b1 of provider rack in heddle.yaml';
+    expect((await login('b1#2')).address.origin).toEqual({ host: place, login: place });
+    expect((await login('b2')).address).not.toHaveProperty('origin');
   });
 });

@@ -172,12 +172,16 @@ describe('what a plugin returns', () => {
     ['no user', 'Invalid', 'no ssh-auth.user'],
     ['closed', 'NotReady', 'cannot reach'],
   ])('CONFIRM with %s is %s', async (how, type, words) => {
+    const before = bench.logged.length;
     const failure = await failureOf(bench.run('CONFIRM', request({ how })));
     expect(failure).toMatchObject({
       type,
       nonRetryable: type === 'Invalid',
       message: expect.stringContaining(words),
     });
+    const end = type === 'NotReady' ? 'is not ready yet' : 'failed';
+    const lines = bench.logged.slice(before).filter((line) => line.startsWith('CONFIRM app-1 '));
+    expect(lines.map((line) => line.slice(0, line.indexOf(' {')))).toEqual([`CONFIRM app-1 ${end}`]);
   });
 });
 

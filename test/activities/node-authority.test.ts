@@ -24,8 +24,8 @@ const notTheAccounts = {
 };
 
 /**
- * Places where a node or a plugin can put a secret reference into the payload; in `ssh-auth` the task fails, elsewhere
- * the reference stays as it is.
+ * Places where a node or a plugin can put a secret reference into the payload; in `ssh-auth`
+ * the task fails, elsewhere the reference stays as it is.
  */
 const forged: readonly (readonly [place: string, config: () => JsonObject, isLogin: boolean])[] = [
   ['a key of its own', () => scene.payload({ note: scene.trap() }), false],

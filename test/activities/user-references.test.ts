@@ -8,8 +8,8 @@ import { resolveOwnSecret } from '../../src/activities/provider/own-secret.js';
 import { createTaskActivities } from '../../src/activities/table.js';
 import type { TaskRequest } from '../../src/model/node/task-request.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
-import { forbiddenReferences, resolveSecrets, SecretError } from '../../src/secrets/reference.js';
-import { PluginError } from '../../src/plugins/errors.js';
+import { forbiddenReferences } from '../../src/secrets/reference.js';
+import { resolveForTask } from '../../src/worker/configured-parts.js';
 import { openBench, request, secret, type Bench } from '../harness/activities/parts.js';
 
 /** DELETE writes the names of the fields that it got to the file that the account names. */
@@ -43,11 +43,7 @@ beforeAll(async () => {
     {
       forbiddenReferences: (value) => forbiddenReferences(value, allows),
       resolveSecrets: (value, origin) =>
-        resolveSecrets(value, { environment: { TOKEN: secret } }, { ...origin, allows }).catch(
-          (error: unknown) => {
-            throw error instanceof SecretError ? new PluginError('Auth', error.message) : error;
-          },
-        ),
+        resolveForTask(value, { environment: { TOKEN: secret } }, { ...origin, allows }),
     },
     // DELETE without an id waits so long for an earlier CREATE.
     { fields, callDeadlineMs: 1_000 },

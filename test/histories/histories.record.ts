@@ -16,7 +16,7 @@ import { host, openGround } from '../harness/machine/ground.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { inStudio, type Studio } from '../harness/histories/studio.js';
 
-// Records the histories that replay.test.ts replays; docs/testing.md says when and how. Not part of any other
+// Records the histories that replay.test.ts replays; docs/developers/testing.md says when and how. Not part of any other
 // run.
 
 function webSpec(ledger: Ledger, count: number) {
@@ -36,7 +36,7 @@ function webSpec(ledger: Ledger, count: number) {
   });
 }
 
-it('records create, scale up, scale down, plan and delete', () =>
+it('records create, scale up, scale down, plan, delete and a revision', () =>
   inStudio({}, async ({ stack, ledger, keep, done }) => {
     const { client } = stack;
     for (const [name, count] of [
@@ -53,8 +53,10 @@ it('records create, scale up, scale down, plan and delete', () =>
       return found.length > 0 && found;
     });
     await keep('plan', plan?.workflowId ?? '');
+    const [newest] = await client.revisions('web');
     expect(await done('web', (await client.delete('web')).operation)).toBe('done');
     await keep('delete', 'cluster/web');
+    await keep('revision', newest?.workflowId ?? '');
   }));
 
 it('records a failure that was retried, and a delete that preempts a create', () =>
@@ -113,6 +115,7 @@ it('records each operation on a living cluster', () =>
       { kind: 'reconfigure', services: [], restart: true },
       { kind: 'replace', nodes: ['app-2'] },
       { kind: 'exec', command: 'true' },
+      { kind: 'scale', counts: { app: 3 } },
     ] as const;
     for (const intent of intents) {
       expect(await done('ops', (await client.operate('ops', intent)).operation)).toBe('done');
@@ -121,6 +124,10 @@ it('records each operation on a living cluster', () =>
     expect(await done('ops', (await client.apply(spec({ wrong: true }, 'exit 3'))).operation)).toBe('held');
     expect(await done('ops', (await client.operate('ops', { kind: 'rollback' })).operation)).toBe('done');
     await keep('rolled-back', 'cluster/ops');
+    expect(await done('ops', (await client.apply(spec({ right: true }))).operation)).toBe('done');
+    const toFirst = { kind: 'rollback', revision: 1 } as const;
+    expect(await done('ops', (await client.operate('ops', toFirst)).operation)).toBe('done');
+    await keep('rolled-back-to-revision', 'cluster/ops');
     const gated = closed({
       ...{ name: 'halt', nodes: { app: nodes(1, ['app']) } },
       services: { app: { actions: { start: ledger.script({ gate: 'halt' }) } } },

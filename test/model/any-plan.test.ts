@@ -311,7 +311,9 @@ function together({ services, ...rest }: ClusterSpec): ClusterSpec {
   };
 }
 
-/** Follows START and STOP, and complains when a service runs while one that it needs has stopped everywhere. */
+/**
+ * Follows START and STOP, and complains when a service runs while one that it needs has stopped everywhere.
+ */
 function watchNeeds(running: Map<string, Set<string>>, target: ClusterSpec): (done: Done) => void {
   const outlines = outlinesOf(target.services);
   return ({ nodeId, step }) => {

@@ -1,8 +1,12 @@
+import type { Consent } from '../../src/model/cluster/consent.js';
 import { describe, expect, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import type { Intent } from '../../src/model/plan/intent/intent.js';
 import { PlanError } from '../../src/model/plan/plan-error.js';
+import { nodeId } from '../../src/model/names.js';
+import { removalsOf } from '../../src/model/plan/machines/removals.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
+import { indexesOf, rangesByGroup } from '../../src/model/plan/ranges.js';
 import { anyPicks, anySpec, names } from '../harness/model/any-spec.js';
 import { TestCluster, titleOf, type Done } from '../harness/model/cluster.js';
 import { group, service, spec } from '../harness/model/specs.js';
@@ -46,6 +50,8 @@ function intentOf(kind: Intent['kind'], ids: readonly string[], pick: Pick): Int
       return { kind, services };
     case 'exec':
       return { kind, command: 'true' };
+    case 'scale':
+      return { kind, counts: {} };
     default:
       return { kind };
   }
@@ -87,6 +93,12 @@ class Witness {
     const wanted = this.#aim.nodes[nodeId.split('-')[0] ?? '']?.services;
     expect(wanted, title).not.toContain(step.service);
   }
+}
+
+/** The first plan of an operation. */
+function planOf(cluster: TestCluster, intent: Intent, aim: ClusterSpec, consent?: Consent): Plan {
+  cluster.begin(intent, aim, consent);
+  return cluster.plan();
 }
 
 interface Story {
@@ -173,6 +185,56 @@ describe('an operation that is planned again at any time', () => {
     );
     expect(ends.done).toBeGreaterThan(25);
     expect(ends.held).toBeGreaterThan(2);
+  });
+
+  it('is refused if it loses a machine that its request does not allow, and only then', () => {
+    const ends = { planned: 0, refused: 0 };
+    fc.assert(
+      fc.property(story, ({ before, after, pick }) => {
+        const cluster = new TestCluster(pick);
+        cluster.run({ kind: 'apply' }, before);
+        const { state } = cluster;
+        const plan = planOf(cluster, { kind: 'apply' }, after);
+        const lost = removalsOf(plan).flatMap(({ group: of, nodes, machine }) =>
+          machine === true ? indexesOf(nodes).map((index) => nodeId(of, index)) : [],
+        );
+        const allowed = lost.filter(() => pick(4) > 0);
+        cluster.state = state;
+        const consent = { losable: rangesByGroup(allowed) };
+        if (allowed.length === lost.length) {
+          expect(planOf(cluster, { kind: 'apply' }, after, consent)).toEqual(plan);
+          ends.planned += 1;
+        } else {
+          expect(() => planOf(cluster, { kind: 'apply' }, after, consent)).toThrow(
+            /whose loss was not confirmed/,
+          );
+          ends.refused += 1;
+        }
+      }),
+      { numRuns: 60 },
+    );
+    expect(ends.planned).toBeGreaterThan(10);
+    expect(ends.refused).toBeGreaterThan(5);
+  });
+
+  it('does not lose a machine of an earlier run that was not confirmed again, unless its request allows it', () => {
+    const cluster = new TestCluster();
+    const two = spec({ app: group(2, 'app') }, { app: service() });
+    cluster.run({ kind: 'apply' }, two);
+    const one = { ...two, nodes: { app: { ...two.nodes['app'], count: 1 } } } as ClusterSpec;
+    const { state } = cluster;
+    const node = state.nodes['app-2'];
+    if (node === undefined) throw new Error('there is no app-2');
+    const { CONFIRM: _confirmed, ...facts } = node.facts;
+    const adopted = { ...state.nodes, 'app-2': { ...node, keyUid: 'an earlier run', facts } };
+    cluster.state = { ...state, nodes: adopted };
+    expect(() => planOf(cluster, { kind: 'apply' }, one, { losable: {} })).toThrow(
+      /machine of app-2, whose loss/,
+    );
+    const allowed = { losable: { app: [[2, 2]] } } as const;
+    expect(removalsOf(planOf(cluster, { kind: 'apply' }, one, allowed))).toMatchObject([
+      { group: 'app', nodes: [[2, 2]] },
+    ]);
   });
 
   it('keeps every machine of a locked cluster', () => {

@@ -20,7 +20,7 @@ describe('an intent of unknown origin', () => {
     ['restart', 'intent: is text of 7 characters, and must be an object'],
     [[], 'intent: is a list of 0, and must be an object'],
     [{}, 'intent.kind: is missing'],
-    [{ kind: 'apply' }, 'intent.kind: is text of 5 characters, and must be one of rollback, start'],
+    [{ kind: 'apply' }, 'intent.kind: is text of 5 characters, and must be one of rollback, scale, start'],
     [{ kind: 'delete' }, 'intent.kind: is text of 6 characters'],
     [{ kind: 'restart' }, 'intent.services: is missing, and must be a list'],
     [{ kind: 'restart', services: 'web' }, 'intent.services: is text of 3 characters, and must be a list'],

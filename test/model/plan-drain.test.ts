@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../src/model/plan/intent/intent.js';
+import { allTasks } from '../../src/cli/cluster/plan/plan-text.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
 import type { ClusterSpec, ServiceSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster, type Done } from '../harness/model/cluster.js';
@@ -48,6 +49,19 @@ describe('a service that others route traffic to', () => {
       'RELOAD lb-1 without none',
     ]);
     expect(isEmptyPlan(cluster.plan())).toBe(true);
+  });
+
+  it.each<[what: string, wanted: ClusterSpec, intent: Intent]>([
+    ['one router', web, restart],
+    ['routers on nodes of the service', spec({ app: group(5, 'app', 'lb') }, { app: app(), lb }), restart],
+    ['another order of services', web, { kind: 'restart', services: [] }],
+    ['services that do not roll', spec({ app: group(2, 'app') }, { app: service() }), restart],
+  ])('counts in its first plan what all its plans do: %s', (_, wanted, intent) => {
+    const cluster = standing(wanted);
+    cluster.begin(intent);
+    const counted = allTasks(cluster.plan());
+    const plays = standing(wanted).run(intent);
+    expect(plays.reduce((sum, { done }) => sum + done.length, 0)).toBe(counted);
   });
 
   it('waits after a batch is drained, and after it is back', () => {

@@ -5,7 +5,8 @@ import { emptyCluster, type CurrentCluster, type NodeSummary } from '../../src/m
 import { bootstrapDigest } from '../../src/model/plan/facts/digest.js';
 import { automators } from '../harness/model/specs.js';
 import type { Action } from '../../src/model/action.js';
-import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan } from '../../src/model/plan/plan.js';
+import { isEmptyPlan, taskCount, type Kind, type Plan } from '../../src/model/plan/plan.js';
+import { indexesOf } from '../../src/model/plan/ranges.js';
 import type { PlannedPlacement } from '../../src/model/node/placement.js';
 import { stableJson } from '../../src/model/node/payload.js';
 import type { Json } from '../../src/model/json.js';

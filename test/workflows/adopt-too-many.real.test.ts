@@ -5,7 +5,10 @@ import { startStack, type Stack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { writeProvider } from '../harness/workflows/toy-provider.js';
 
-/** It lists 10,000 machines of an earlier cluster, as after a restore of a backup, and writes down what else is called. */
+/**
+ * It lists 10,000 machines of an earlier cluster, as after a restore of a backup, and writes
+ * down what else is called.
+ */
 const crowd = `import { appendFileSync } from 'node:fs';
 export class Crowd {
   constructor({ fields }) { this.fields = fields; }

@@ -227,8 +227,8 @@ describe('a cluster whose plan was not carried', () => {
   });
 
   /**
-   * A cluster as a run gets it from one that could not carry its plan: group 1 is at INSTALL of app-2 and app-3, and app-1
-   * is not made yet.
+   * A cluster as a run gets it from one that could not carry its plan: group 1 is at INSTALL of
+   * app-2 and app-3, and app-1 is not made yet.
    */
   async function interrupt(name: string, install: string): Promise<void> {
     const { client } = stack;
@@ -295,10 +295,13 @@ describe('a cluster whose plan was not carried', () => {
       peers: noPeers,
       queue: [],
       history: [],
+      revisions: [],
+      scaled: {},
+      achievedCounts: {},
       checks: { asked: 0, done: 0 },
       features: { searchAttributes: false },
       incarnation: 0,
-      counters: { operation: 1, nodenum: 3, group: 1 },
+      counters: { operation: 1, nodenum: 3, group: 1, revision: 0 },
       groups: { '1': { ...newGroup, uid: groupUid, members, sent: 1, seen: 1, over: false, quiet: false } },
       planned: true,
       operation: {

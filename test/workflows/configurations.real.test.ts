@@ -52,6 +52,7 @@ describe('workers of one installation', () => {
     const found = await run('doctor');
     expect(found.stdout).toMatch(said);
     expect(found.stdout).toMatch(/^warn +configurations/m);
+    expect(found.code).toBe(1);
     await worker.stop();
     expect(await json('plan', file)).toMatchObject({ warnings: [] });
   });

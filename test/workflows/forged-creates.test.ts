@@ -26,8 +26,8 @@ beforeAll(async () => {
 });
 
 /**
- * Provider `hasty` cannot be asked for a machine: it neither finds nor lists any. It reports once that it is not ready for
- * machines of cluster `later`, and writes down each reset of a machine's power.
+ * Provider `hasty` cannot be asked for a machine: it neither finds nor lists any. It reports once that
+ * it is not ready for machines of cluster `later`, and writes down each reset of a machine's power.
  */
 async function writeMuteCloud(): Promise<string> {
   const plugins = await writeLagCloud(folder, ['hasty']);

@@ -238,7 +238,10 @@ describe('every activity of the table', () => {
     expect(await endsOf(handle)).toEqual(all(unknown));
   });
 
-  /** Each activity's first attempt fails, another may follow and hangs; the failure of the first is reported again. */
+  /**
+   * Each activity's first attempt fails, another may follow and hangs; the failure of the first
+   * is reported again.
+   */
   async function reportAgain(
     info: NonNullable<ProtoFailure['applicationFailureInfo']>,
     change: (handle: WorkflowHandle) => Promise<unknown> = () => Promise.resolve(),

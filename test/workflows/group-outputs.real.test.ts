@@ -106,7 +106,7 @@ services: {db: {}}
 outputs: {hosts: {value: "\${{ services.db.hostname }}"}}
 `,
     );
-    expect(await run('apply', file)).toMatchObject({ code: 0 });
+    expect(await run('apply', file, '--yes')).toMatchObject({ code: 0 });
     expect(((await json('output', 'db', 'hosts')) as { value: readonly string[] }).value).toHaveLength(60);
     await json('delete', 'reader', '--yes');
     await json('delete', 'db', '--yes');

@@ -197,7 +197,8 @@ it('after a reset of a cluster, a machine in service that its state does not kno
   // The requests since then are not delivered again.
   await reset(stack, name, point, { withoutMessages: true });
   await ended(name);
-  // Held: a key never gets a second machine. The incarnations of further nodes pass that of the machine of app-4.
+  // Held: a key never gets a second machine. The incarnations of further nodes pass that of the
+  // machine of app-4.
   for (const count of [4, 6, 6]) await apply(specOf(name, count));
   await sweep();
   expect(await machinesOf(name)).toEqual(expect.arrayContaining([...machines]));

@@ -111,7 +111,8 @@ describe('a machine of several parts at an API without client tokens', () => {
         volume: (await extrasOf('volumes', name))[0]?.id,
         address: (await extrasOf('addresses', name))[0]?.id,
       });
-      // An attempt whose held call ran into its time limit before the kill has made one more, unless it was recorded.
+      // An attempt whose held call ran into its time limit before the kill has made one more,
+      // unless it was recorded.
       const more = records ? 0 : (before[name] ?? 0) - 1;
       expect((await creations(name)) - more).toBe(made);
 
@@ -151,7 +152,7 @@ describe('the steps of a machine at a provider of a plugin program', () => {
     const failures = worker
       .output()
       .split('\n')
-      .filter((line) => line.includes('CREATE') && /"level":[45]0/.test(line));
+      .filter((line) => line.includes('CREATE') && /"level":"(warn|error)"/.test(line));
     expect(failures).toEqual([]);
     for (const name of clusters)
       expect((await stack.service.journal('create')).map(({ hostname }) => hostname)).toContain(

@@ -17,12 +17,27 @@ describe('a plan', () => {
           type: 'local',
           fields: { endpoint: 'http://127.0.0.1:1', apiKey: { secret: 'env:NO_API_KEY' } },
         },
+        keyless: {
+          type: 'static',
+          fields: {
+            keyFile: '/no/such/key',
+            machines: [
+              { name: 'm2', address: '127.0.0.2', user: 'root' },
+              { name: 'm3', address: '127.0.0.3', user: 'root', keyFile: '/usr/share' },
+            ],
+          },
+        },
         rack: {
           type: 'static',
           fields: {
             user: 'root',
             agent: '/nowhere',
-            machines: [{ name: 'm1', address: '127.0.0.1', flavor: 'big', image: 'debian' }],
+            machines: [
+              { name: 'm1', address: '127.0.0.1', flavor: 'big', image: 'debian' },
+              { name: 'm4', address: '127.0.0.4', flavor: 'tiny', image: 'debian' },
+              // Its login matters only to plans that create a node of this flavor.
+              { name: 'm5', address: '127.0.0.5', flavor: 'odd', image: 'debian', keyFile: '/no/such/key' },
+            ],
           },
         },
       },
@@ -95,6 +110,38 @@ services:
     expect(account.stderr).toMatch(
       /dark\.yaml:2:25: nodes\.app\.provider: fields of provider dark\.apiKey: the secret \(env:\) cannot be read/,
     );
+  });
+
+  it('refuses an account whose key files workers cannot read, unless it gets no machine from it', async () => {
+    const file = write('keyless', 'nodes: {app: {count: 1, provider: keyless, hardware: any, image: any}}\n');
+    const { code, stderr } = await run('apply', file);
+    expect(code).toBe(2);
+    const place = /keyless\.yaml:2:25: nodes\.app\.provider: /.source;
+    for (const [field, wrong] of [
+      ['keyFile of provider keyless in heddle.yaml', '/no/such/key: there is no such file'],
+      ['keyFile of machine m3 of provider keyless in heddle.yaml', '/usr/share is not a regular file'],
+    ] as const)
+      expect(stderr).toMatch(new RegExp(`${place}${field}: the secret \\(file:\\) cannot be read: ${wrong}`));
+    expect(await stack.client.list()).toEqual([]);
+  });
+
+  it('refuses more nodes than there are free machines, but not nodes that may be missing or elsewhere', async () => {
+    const group = (name: string, hardware: string, more: string): string =>
+      `  ${name}: {provider: rack, hardware: ${hardware}, image: debian, ${more}}\n`;
+    const refusal = async (...groups: readonly string[]): Promise<string> =>
+      (await run('plan', write('many', `nodes:\n${groups.join('')}`))).stderr;
+    expect(await refusal(group('a', 'big', 'count: 2'))).toMatch(
+      /many\.yaml:3:\d+: nodes\.a\.count: provider rack has 1 free machine of this hardware and image, and 2 are needed/,
+    );
+    expect(await refusal(group('a', 'big', 'count: 1'), group('b', 'big', 'count: 1'))).toMatch(
+      /nodes\.b\.count: provider rack has 1 free machine/,
+    );
+    const tolerant = [
+      group('a', 'big', 'count: 1'),
+      group('b', 'tiny', 'count: 2, minimum: 1'),
+      group('c', 'big', 'count: 2, alternatives: [{provider: local, hardware: tiny, image: host}]'),
+    ];
+    expect(await refusal(...tolerant)).toBe('');
   });
 
   it('refuses names that no variable of an environment can have', async () => {

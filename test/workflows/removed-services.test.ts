@@ -33,7 +33,10 @@ function keeping(name: string, services: readonly string[]): ClusterSpec {
   });
 }
 
-/** What is done to the services that are taken off is recorded; while the file is there, that fails on app-2 and app-4. */
+/**
+ * What is done to the services that are taken off is recorded; while the file is there, that
+ * fails on app-2 and app-4.
+ */
 function specOf(name: string, services: readonly string[], more: object = {}): ClusterSpec {
   const file = join(clusters.folder, name);
   const taken = (what: string): object =>

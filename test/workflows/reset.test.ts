@@ -82,7 +82,10 @@ async function machinesOf(name: string): Promise<readonly string[]> {
     .toSorted();
 }
 
-/** Until the proxy is cleared, questions about these machines are not answered, or the provider is not available. */
+/**
+ * Until the proxy is cleared, questions about these machines are not answered, or the provider
+ * is not available.
+ */
 function silence(machines: readonly string[], how: 'hold' | 'unavailable'): () => number {
   let asked = 0;
   proxy.set(({ method, path }) => {

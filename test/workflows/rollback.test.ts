@@ -175,4 +175,60 @@ describe('a rollback', () => {
     expect(status.locked).toBe(true);
     await expect(stack.client.delete('kept')).rejects.toThrow(/is locked by its file/);
   });
+
+  it.concurrent('to a revision restores that spec as a new revision, and answers for those that are gone', async () => {
+    for (const colour of ['red', 'blue', 'green'])
+      expect((await apply(specOf('many', colour, {}, 1))).operation.state).toBe('done');
+    // The same spec again is no revision.
+    expect((await apply(specOf('many', 'green', {}, 1))).operation.revision).toBe(3);
+    const before = await machinesOf('many');
+    const { operation } = await operate('many', { kind: 'rollback', revision: 1 });
+    expect(operation).toMatchObject({ state: 'done', what: 'rollback to revision 1', revision: 4 });
+    expect((await stack.client.spec('many'))?.config).toEqual({ colour: 'red' });
+    expect(await machinesOf('many')).toEqual(before);
+    expect((await stack.client.revision('many', 2)).config).toEqual({ colour: 'blue' });
+    for (let number = 5; number <= 12; number += 1)
+      expect((await apply(specOf('many', `colour-${number}`, {}, 1))).operation.revision).toBe(number);
+    const numbers = (await stack.client.revisions('many')).map(({ number }) => number);
+    expect(numbers).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
+    await expect(stack.client.operate('many', { kind: 'rollback', revision: 2 })).rejects.toThrow(
+      /revision 2 of cluster many is gone: only the last 10 are kept, 3 to 12/,
+    );
+    await expect(stack.client.revision('many', 13)).rejects.toThrow(/has no revision 13; the newest is 12/);
+    const [newest] = await stack.client.revisions('many');
+    const { operation: last } = await stack.client.delete('many');
+    await stack.client.waitFor('many', last ?? '', patience);
+    const handle = stack.client.temporal.workflow.getHandle(newest?.workflowId ?? '');
+    expect(await handle.result()).toMatch(/no longer keeps revision 12/);
+  });
+
+  it.concurrent('of a scale that failed restores the count; a count by scale stays until the file has it', async () => {
+    expect((await apply(specOf('sized', 'red', {}, 1))).operation.state).toBe('done');
+    const two = { kind: 'scale', counts: { app: 2 } } as const;
+    expect((await stack.client.preview('sized', two)).plan.scaled).toEqual({ app: { count: 2, file: 1 } });
+    expect((await operate('sized', two)).operation.state).toBe('done');
+    expect(await machinesOf('sized')).toHaveLength(3);
+    await writeFile(marker('sized'), '');
+    expect((await operate('sized', { kind: 'scale', counts: { app: 3 } })).operation.state).toBe('held');
+    await rm(marker('sized'));
+    const back = await operate('sized', { kind: 'rollback' });
+    expect(back.operation.state).toBe('done');
+    expect(back.status.scaled).toEqual({ app: { count: 2, file: 1 } });
+    expect(await machinesOf('sized')).toHaveLength(3);
+    // A file with another count neither undoes the scale nor hides it.
+    const { status } = await apply(specOf('sized', 'blue', {}, 1));
+    expect(status.scaled).toEqual({ app: { count: 2, file: 1 } });
+    expect(await machinesOf('sized')).toHaveLength(3);
+    const unknown = stack.client.preview('sized', { kind: 'scale', counts: { ap: 2 } });
+    await expect(unknown).rejects.toMatchObject({
+      cause: { cause: { message: expect.stringMatching(/has no group ap; it has app, lb/) } },
+    });
+    expect((await apply(specOf('sized', 'blue', {}, 2))).status.scaled).toBeUndefined();
+    const one = await operate('sized', { kind: 'scale', counts: { app: 1 } });
+    expect(one.status.scaled).toEqual({ app: { count: 1, file: 2 } });
+    expect(await machinesOf('sized')).toHaveLength(2);
+    const file = await operate('sized', { kind: 'scale', counts: { app: null } });
+    expect(file.status.scaled).toBeUndefined();
+    expect(await machinesOf('sized')).toHaveLength(3);
+  });
 });

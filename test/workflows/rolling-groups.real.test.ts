@@ -55,7 +55,10 @@ describe('a service that rolls over nodes of several groups', () => {
     return stack.client.waitFor(name, operation, patience);
   }
 
-  /** Checks that each node was out of both routers while it was down, and gives the most that were down at once. */
+  /**
+   * Checks that each node was out of both routers while it was down, and gives the most that
+   * were down at once.
+   */
   function mostDownAtOnce(lines: readonly string[]): number {
     const routed: Record<string, readonly string[]> = { 'lb-1': apps, 'lb-2': apps };
     const down = new Set<string>();

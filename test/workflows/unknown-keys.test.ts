@@ -69,7 +69,9 @@ afterAll(async () => {
   await connection.close();
 });
 
-/** Workflows with the key of the installation; their activities after the start answer under the other key. */
+/**
+ * Workflows with the key of the installation; their activities after the start answer under the other key.
+ */
 async function startWorkers(): Promise<() => Promise<void>> {
   const base = { connection: native, namespace, interceptors: { activity: [openInputs] } };
   let answers = own;

@@ -69,7 +69,8 @@ export async function runServiceAction({ parts, task, request, attempt }: TaskCa
     },
     ...(resources === undefined ? {} : { resources }),
   };
-  // A rollback that is delivered again after a reset may return to another spec, with another script, than before.
+  // A rollback that is delivered again after a reset may return to another spec, with another
+  // script, than before.
   const run = `${runId(request)}.${digestOf(action)}`;
   const opening = { plugin, task: resolved, request, attempt, node, run };
   const { name } = descriptor;

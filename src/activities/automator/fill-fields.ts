@@ -27,8 +27,8 @@ interface Filled {
 
 /**
  * The fields of a service's action with values in the place of secret references and expressions.
- * @throws PluginError Auth for a secret that cannot be read, Invalid for an expression without a value, and for a
- * tainted one in code.
+ * @throws PluginError Auth for a secret that cannot be read, Invalid for an expression without
+ * a value, and for a tainted one in code.
  */
 export async function fillFields(
   parts: Pick<ActivityParts, 'resolveSecrets'>,

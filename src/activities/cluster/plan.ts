@@ -8,7 +8,7 @@ import { PlanError, PlanRefused, rejectionTypes, type PlanRejection } from '../.
 import { planOperation } from '../../model/plan/plan-operation.js';
 import type { PlanningInput } from '../../model/plan/context.js';
 import { packPlan, unpackCurrent, type PackedPlan } from '../../model/plan/packed.js';
-import type { ServedPlan } from '../../model/plan/plan.js';
+import type { Plan, ServedPlan } from '../../model/plan/plan.js';
 import type { PlannedPlacement, PluginPins } from '../../model/node/placement.js';
 import type { ServerFeatures } from '../../model/cluster/limits.js';
 import type { ClusterSpec, GroupSpec } from '../../model/cluster/spec.js';
@@ -27,6 +27,7 @@ import {
   usedVariables,
   type TaskVariables,
 } from '../../model/cluster/variables.js';
+import { describedCounts, plannedCounts, withCounts } from '../../model/cluster/scaled.js';
 import { readImports, type OutputReader } from './imports.js';
 import { checkResources } from '../artifact/check.js';
 import type { ActivityParts } from '../parts.js';
@@ -70,11 +71,15 @@ async function packedPlan(parts: PlanParts, request: PackedPlanRequest): Promise
 
 /** Undefined if planning failed for another reason, and may be repeated. */
 function rejectionOf(error: unknown): PlanRejection | undefined {
-  if (error instanceof PlanError)
-    return { type: error instanceof PlanRefused ? 'Refused' : 'Invalid', message: describeRefusal(error) };
+  if (error instanceof PlanError) return { type: typeOf(error), message: describeRefusal(error) };
   if (!(error instanceof ApplicationFailure)) return undefined;
   const type = rejectionTypes.find((name) => name === error.type);
   return type && { type, message: error.message, details: error.details ?? [] };
+}
+
+function typeOf(error: PlanError): PlanRejection['type'] {
+  if (error instanceof PlanRefused) return 'Refused';
+  return error.unknown === undefined ? 'Invalid' : 'NotFound';
 }
 
 /** The spec has a limit of its own. */
@@ -103,25 +108,32 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
     return digestOf(used === undefined ? value : { value, variables: valuesOf(used) });
   };
   const { features, settings } = parts;
-  const { intent, current, again } = input;
-  const plan = (spec?: ClusterSpec, placements: PlanningInput['placements'] = {}): ServedPlan => ({
-    ...planOperation({
+  const { intent, current, again, consent } = input;
+  const plan = (spec?: ClusterSpec, placements: PlanningInput['placements'] = {}): ServedPlan => {
+    const planned = planOperation({
       intent,
       spec,
       current,
       ...(again === undefined ? {} : { again }),
+      ...(consent?.losable === undefined ? {} : { losable: consent.losable }),
       placements,
       digest,
       bootstrapDigest: (services) =>
         bootstrapDigest(automatorsOf(parts), spec?.services ?? {}, services, digest),
-    }),
-    features,
-    limits: settings.scale,
-  });
+    });
+    return {
+      ...planned,
+      digest: planDigest(planned, input.spec as Json | undefined),
+      features,
+      limits: settings.scale,
+      ...releasingOf(parts),
+    };
+  };
   if (input.spec === undefined) return plan();
   const parsed = parseSpec(input.spec);
   if (!parsed.ok) throw invalid(parsed.problems);
-  const { spec } = parsed;
+  const { spec: file } = parsed;
+  const { spec, scaled } = scaledSpec(file, input);
   const problems = [...checkName(spec, input.clusterName), ...checkAgainstWorker(parts, spec)];
   const read = await readImports(parts.outputs, spec, current.imports);
   problems.push(...read.problems);
@@ -133,11 +145,58 @@ export async function planCluster(parts: PlanParts, input: PlanRequest): Promise
       placementsOf(parts, group, spec.labels, digest),
     ]),
   );
+  const planned = plan(spec, placements);
+  checkPlan(planned, consent?.planDigest);
   return {
-    ...plan(spec, placements),
+    ...planned,
+    // A cluster records its file; counts of users are recorded beside it.
+    ...(planned.spec === undefined ? {} : { spec: file }),
+    ...(Object.keys(scaled).length === 0 ? {} : { scaled }),
     plugins: pinsOf(parts, spec, placements),
     ...(Object.keys(read.imports).length === 0 ? {} : { imports: read.imports }),
   };
+}
+
+/** Of all that the plan does, and of the spec that is the cluster's from then on. */
+function planDigest({ kinds, later, placements, width, widths, left }: Plan, spec: Json | undefined): string {
+  return digestOf({ kinds, later, placements, width, widths, left, spec } as unknown as Json);
+}
+
+/** @throws PlanRefused if a user saw another plan than this. */
+function checkPlan({ digest }: ServedPlan, seen: string | undefined): void {
+  if (seen === undefined || seen === digest) return;
+  throw new PlanRefused(
+    'the saved plan is not what would be done now: the cluster, its machines, the configuration of the workers or a value has changed since. Plan again',
+  );
+}
+
+/** The spec to plan with: the file, with the counts of groups that users set. @throws PlanError */
+function scaledSpec(
+  file: ClusterSpec,
+  { intent, current }: Pick<PlanRequest, 'intent' | 'current'>,
+): { readonly spec: ClusterSpec; readonly scaled: NonNullable<ServedPlan['scaled']> } {
+  if (intent.kind === 'scale') checkGroups(file, Object.keys(intent.counts));
+  const counts = plannedCounts(intent, current);
+  const spec = withCounts(file, counts);
+  const scaled = describedCounts(file, counts);
+  if (spec === file) return { spec, scaled };
+  const parsed = parseSpec(spec);
+  if (parsed.ok) return { spec: parsed.spec, scaled };
+  const groups = Object.entries(scaled);
+  const set = groups.map(([group, { count }]) => `${group}=${count}`).join(', ');
+  const why = `with the counts set by scale (${set}), the spec is not valid: ${parsed.problems.map(formatProblem).join('; ')}`;
+  const other = `heddle scale ${file.name} ${groups.map(([group]) => `${group}=COUNT`).join(' ')}`;
+  throw new PlanError(intent.kind === 'scale' ? why : `${why}; '${other}' sets other counts`);
+}
+
+function checkGroups({ name, nodes }: ClusterSpec, groups: readonly string[]): void {
+  const known = Object.keys(nodes);
+  const missing = groups.find((group) => !Object.hasOwn(nodes, group));
+  if (missing === undefined) return;
+  throw new PlanError(`cluster ${name} has no group ${missing}; it has ${known.join(', ')}`, {
+    word: missing,
+    known,
+  });
 }
 
 function describeRefusal({ message, unknown }: PlanError): string {
@@ -147,6 +206,17 @@ function describeRefusal({ message, unknown }: PlanError): string {
 
 function valuesOf(variables: TaskVariables): Json {
   return Object.fromEntries(Object.entries(variables).map(([name, { value }]) => [name, value]));
+}
+
+/** Providers whose DELETE leaves the machine to someone else. */
+function releasingOf({ registry, providers }: PlanParts): Pick<ServedPlan, 'releasing'> {
+  const types = new Set(
+    registry
+      .providers()
+      .flatMap(({ descriptor: { name, capabilities } }) => (capabilities.includes('releases') ? [name] : [])),
+  );
+  const names = Object.keys(providers).filter((name) => types.has(providers[name]?.type ?? ''));
+  return names.length === 0 ? {} : { releasing: names };
 }
 
 /** The plugins that the spec uses, as this worker has them. */

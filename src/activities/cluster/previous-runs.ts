@@ -14,8 +14,8 @@ const endedByItself = 'COMPLETED';
 const goesOn = ['RUNNING', 'PAUSED', 'CONTINUED_AS_NEW'];
 
 /**
- * The activity FIND_PREVIOUS_RUNS: finds runs of a cluster of this name that were terminated or failed, and so may have left
- * machines.
+ * The activity FIND_PREVIOUS_RUNS: finds runs of a cluster of this name that were terminated or
+ * failed, and so may have left machines.
  */
 export async function findPreviousRuns(
   { runs }: Pick<ActivityParts, 'runs'>,

@@ -89,7 +89,10 @@ export async function probeNode(context: ProbeContext, node: ProbedNode): Promis
   }
 }
 
-/** Probes only whether the machine answers a new login, or its plugin reaches it. Never throws for a fault of it. */
+/**
+ * Probes only whether the machine answers a new login, or its plugin reaches it. Never throws
+ * for a fault of it.
+ */
 export async function probeAnswer(
   context: Omit<ProbeContext, 'listed'>,
   node: ProbedNode,

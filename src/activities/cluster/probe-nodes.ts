@@ -100,7 +100,8 @@ async function probeAll(
 }
 
 /**
- * A missing machine counts as gone if it is still missing after the time by which the provider's list may lag.
+ * A missing machine counts as gone if it is still missing after the time by which the
+ * provider's list may lag.
  */
 async function confirmAbsence(
   context: ProbeContext,

@@ -3,8 +3,9 @@ import { matchesPattern } from '../../schema/field-constraints.js';
 import { errorAt, type Problem } from '../../schema/problem.js';
 
 /**
- * What of an image's environment its command does not take: no variable reaches a command of the administrator unless
- * heddle.yaml names it, with a pattern that the whole value matches. Paths are those of image.yaml.
+ * What of an image's environment its command does not take: no variable reaches a command of
+ * the administrator unless heddle.yaml names it, with a pattern that the whole value matches.
+ * Paths are those of image.yaml.
  */
 export function checkCommandVariables(
   name: string,

@@ -77,7 +77,9 @@ function libraryInput(call: MachineCall, open: OpenProvider): LibraryInput {
   return { image, providerImage: call.request.order.providerImage ?? providerImage, token, progress };
 }
 
-/** What it is recognised by, also after a move, when the tags still have the installation that uploaded it. */
+/**
+ * What it is recognised by, also after a move, when the tags still have the installation that uploaded it.
+ */
 function ownTags({
   request: { clusterId, clusterUid, nodeId, incarnation },
 }: MachineCall): Readonly<Record<string, string>> {

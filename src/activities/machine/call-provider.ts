@@ -52,7 +52,9 @@ export async function askProvider<Value>(
   }
 }
 
-/** The account may set it for images that are written or copied onto machines, not for captures and uploads. */
+/**
+ * The account may set it for images that are written or copied onto machines, not for captures and uploads.
+ */
 function progressLimit({ parts, request, row, action }: MachineCall): number | undefined {
   const { progressWithin } = parts.providers[request.provider.name]?.limits ?? {};
   const applies = action === 'LOAD' || action === 'RETRIEVE_IMAGE';

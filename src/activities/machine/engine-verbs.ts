@@ -13,8 +13,8 @@ import { readPower } from '../../schema/machine-answer.js';
 import { refuseFailure } from '../results.js';
 
 /**
- * ENROL: a machine that exists already is registered when its controller accepts the credentials and reports the
- * power. It may be off, or have no system.
+ * ENROL: a machine that exists already is registered when its controller accepts the
+ * credentials and reports the power. It may be off, or have no system.
  */
 const enrolMachine: MachineHandler = (call) =>
   askProvider(call, async (open) => {

@@ -9,8 +9,8 @@ import { eraseProgram } from './erase-program.js';
 import { openShell } from './image-record.js';
 
 /**
- * ERASE: erases the disks that the account names, over the machine's shell, one after the other. Each disk is a
- * script of its own, so a later attempt continues where an earlier one was interrupted.
+ * ERASE: erases the disks that the account names, over the machine's shell, one after the other. Each
+ * disk is a script of its own, so a later attempt continues where an earlier one was interrupted.
  */
 export const eraseDisks: MachineHandler = async (call) => {
   const disks = await askProvider(call, async (open) =>
@@ -39,8 +39,8 @@ export const eraseDisks: MachineHandler = async (call) => {
 };
 
 /**
- * The run of each disk, named by what it does: after a change of the list, a later attempt must not take the run of
- * another disk for its own. An entry that is repeated is a further pass.
+ * The run of each disk, named by what it does: after a change of the list, a later attempt must
+ * not take the run of another disk for its own. An entry that is repeated is a further pass.
  */
 export function eraseRuns(disks: readonly DiskToErase[]): readonly { name: string; disk: DiskToErase }[] {
   const passes = new Map<string, number>();

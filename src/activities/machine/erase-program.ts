@@ -1,9 +1,9 @@
 /**
- * Erases one disk, and proves it: `program DEVICE METHOD [COMMAND...]`. It reads up to 64 blocks of 1 MiB before and
- * after; each must read as zeros afterwards, or differ if the drive may return other data (discard, cryptographic
- * erase, own commands). A block that cannot be read proves nothing. Results: bytes, samples, zeros, sha256. A disk with
- * the running system, or with active volumes, arrays or pools, is refused; other file systems and swap areas of the
- * disk are unmounted first.
+ * Erases one disk, and proves it: `program DEVICE METHOD [COMMAND...]`. It reads up to 64 blocks of 1
+ * MiB before and after; each must read as zeros afterwards, or differ if the drive may return other
+ * data (discard, cryptographic erase, own commands). A block that cannot be read proves nothing.
+ * Results: bytes, samples, zeros, sha256. A disk with the running system, or with active volumes,
+ * arrays or pools, is refused; other file systems and swap areas of the disk are unmounted first.
  */
 export const eraseProgram = `
 set -u

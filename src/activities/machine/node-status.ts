@@ -112,9 +112,9 @@ async function askRecord(call: MachineCall, notes: string[]): Promise<RecordRead
 const codes = { yes: 10, no: 11 } as const;
 
 /**
- * Tells whether a user had a terminal on the machine since its image record was written, by the machine's own
- * clock. A machine that keeps no login list, or has no program to read it, does not show it. Heddle itself never
- * opens a terminal. Word 1 is the list, word 2 the record.
+ * Tells whether a user had a terminal on the machine since its image record was written, by the
+ * machine's own clock. A machine that keeps no login list, or has no program to read it, does
+ * not show it. Heddle itself never opens a terminal. Word 1 is the list, word 2 the record.
  */
 export const logInsProgram = `
 list=$1; record=$2

@@ -5,8 +5,8 @@ import type { Knowledge, Outcome } from '../../plugins/contract.js';
 const askAgainMs = 2_000;
 
 /**
- * Returns if done; fails permanently if not done; an unknown outcome is asked again, with growing pauses, until the
- * action's budget is over.
+ * Returns if done; fails permanently if not done; an unknown outcome is asked again, with
+ * growing pauses, until the action's budget is over.
  */
 export function insist(verb: string, { answer, why }: Outcome): void {
   if (answer === 'done') return;

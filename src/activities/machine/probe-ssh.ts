@@ -4,8 +4,8 @@ import type { MachineCall } from '../task-call.js';
 import { whyOf } from './outcomes.js';
 
 /**
- * Whether an SSH server answers at the machine's address, and why a login fails. A refused connection may come
- * from something before the machine, so it is not an answer.
+ * Whether an SSH server answers at the machine's address, and why a login fails. A refused
+ * connection may come from something before the machine, so it is not an answer.
  */
 export async function probeSsh(
   { parts, request, attempt }: MachineCall,

@@ -106,8 +106,8 @@ export const providerVerbs = {
 } as const satisfies Readonly<Record<string, MachineHandler>>;
 
 /**
- * An earlier attempt may have written, or switched off. Then only the provider's own answer says that the machine is
- * unchanged, and not an error such as a machine that is missing in heddle.yaml now.
+ * An earlier attempt may have written, or switched off. Then only the provider's own answer says that
+ * the machine is unchanged, and not an error such as a machine that is missing in heddle.yaml now.
  */
 function doubt({ attempt }: MachineCall, error: unknown): unknown {
   const mayPass = !(error instanceof PluginError) || error.kind === 'Retryable' || error.kind === 'NotReady';

@@ -32,9 +32,9 @@ export interface AccountView {
   readonly account: string;
   readonly consistencyWindowMs: number;
   /**
-   * All machines of this installation, or of another one, that the account has; undefined where the provider
-   * cannot list. The list may be one that another caller asked for, but not before `since` (by `performance.now()`; a
-   * second ago by default).
+   * All machines of this installation, or of another one, that the account has; undefined where
+   * the provider cannot list. The list may be one that another caller asked for, but not before
+   * `since` (by `performance.now()`; a second ago by default).
    */
   list(since?: number, installation?: string): Promise<readonly Machine[] | undefined>;
   /**
@@ -49,8 +49,11 @@ export interface AccountView {
   images(installation: string): Promise<readonly UploadedImage[] | undefined>;
   /** Undefined if the provider does not report it. */
   quota(wanted: WantedSizes): Promise<AccountQuota | undefined>;
-  /** What machines can be made of; empty if the provider does not report it. */
-  offers(wanted: WantedKind): Promise<AccountOffers>;
+  /**
+   * What machines can be made of; empty if the provider does not report it. Machines that are
+   * claimed by keys for which `isOwn` holds count as free.
+   */
+  offers(wanted: WantedKind, isOwn: (key: string) => boolean): Promise<AccountOffers>;
 }
 
 /** @throws PluginError as opening the account does. */
@@ -72,9 +75,10 @@ export async function viewAccount(
   const call = async <Value>(
     work: (provider: ProviderWithAbilities) => Promise<Value>,
     caller: Caller = attempt,
+    context = { claims },
   ): Promise<Value> => {
     const admission = await admitQuestion(parts, plugin, ref.name, caller);
-    return callAccount(parts, account, { task, attempt: caller, admission, context: { claims } }, work);
+    return callAccount(parts, account, { task, attempt: caller, admission, context }, work);
   };
   const inputOf = (node: ProbedNode): MachineInput =>
     machineInput(parts.installation, clusterId, node, fields);
@@ -110,8 +114,10 @@ export async function viewAccount(
       ? { reach: (node) => call((provider) => reachByPlugin(plugin, provider, inputOf(node))) }
       : {}),
     quota: (wanted) => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.(wanted))),
-    offers: (wanted) =>
-      call(async (provider) => checkOffers(descriptor.name, await provider.offers?.(wanted))),
+    offers: (wanted, isOwn) =>
+      call(async (provider) => checkOffers(descriptor.name, await provider.offers?.(wanted)), attempt, {
+        claims: withoutKeys(claims, isOwn),
+      }),
     reused: (node) =>
       call(async (provider) => {
         if (plugin.abilities.includes('nodeReused')) await provider.nodeReused?.(inputOf(node));
@@ -205,16 +211,37 @@ function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuo
  * @throws PluginError Invalid if it is not an offer.
  */
 function checkOffers(plugin: string, offers: AccountOffers = {}): AccountOffers {
+  const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
   const areNames = (names: unknown): boolean =>
     names === undefined || (Array.isArray(names) && names.every((name) => typeof name === 'string'));
   const isReason = (reason: unknown): boolean => reason === undefined || typeof reason === 'string';
-  const { flavors, images, refused = {} } = offers;
-  if (areNames(flavors) && areNames(images) && isReason(refused.flavor) && isReason(refused.image))
+  const isCount = (count: unknown): boolean => Number.isInteger(count) && Number(count) >= 0;
+  const { flavors, images, refused = {}, free = { all: 0, ofKind: 0 } } = isObject(offers) ? offers : {};
+  if (
+    isObject(offers) &&
+    areNames(flavors) &&
+    areNames(images) &&
+    isObject(refused) &&
+    isReason(refused.flavor) &&
+    isReason(refused.image) &&
+    isObject(free) &&
+    isCount(free.all) &&
+    isCount(free.ofKind) &&
+    areNames(free.machines)
+  )
     return offers;
   throw new PluginError(
     'Invalid',
-    `plugin ${plugin} returned no valid offers: {flavors: ["small"], images: ["debian"], refused: {flavor: "why"}} is expected`,
+    `plugin ${plugin} returned no valid offers: {flavors: ["small"], images: ["debian"], refused: {flavor: "why"}, free: {all: 3, ofKind: 2}} is expected`,
   );
+}
+
+function withoutKeys(claims: Claims, isMeant: (key: string) => boolean): Claims {
+  return {
+    ...claims,
+    held: async () =>
+      Object.fromEntries(Object.entries(await claims.held()).filter(([, key]) => !isMeant(key))),
+  };
 }
 
 /** One answer serves all probes of an activity, which look up claims for each machine. */

@@ -1,10 +1,13 @@
 import { isIP } from 'node:net';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
+import { machineOf } from '../../model/names.js';
 import { possibleReferences } from '../../model/secret-reference.js';
 import { unsafeText, unsafeUser } from '../../model/safe-text.js';
-import type { SshAuth } from '../../plugins/contract.js';
+import type { SettingsOrigin, SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
+import { jumpOrigin, jumpSecrets, originOfMachine } from '../../plugins/login-references.js';
 import { refuseUntrusted } from '../../schema/named-files.js';
+import { fieldOf } from '../../schema/references.js';
 import { refuseForeign } from './references.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts, NodeAddress } from '../parts.js';
@@ -41,7 +44,24 @@ export async function findLogin(
     attempt,
   );
   attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
-  return { address, sshAuth: { ...sshAuth, user: address.user } };
+  const origin = await originOf(parts, account, config);
+  return {
+    address: { ...address, ...(origin === undefined ? {} : { origin }) },
+    sshAuth: { ...sshAuth, user: address.user },
+  };
+}
+
+/** Where the settings of a machine that exists are. */
+async function originOf(
+  { providers, registry }: Pick<ActivityParts, 'providers' | 'registry'>,
+  name: string,
+  config: JsonObject,
+): Promise<SettingsOrigin | undefined> {
+  const { [name]: account } = providers;
+  const plugin = registry.providers().find(({ descriptor }) => descriptor.name === account?.type);
+  const machine = machineOf(config);
+  if (account === undefined || plugin === undefined || machine === undefined) return undefined;
+  return originOfMachine(plugin.descriptor, { name, fields: account.fields }, machine);
 }
 
 async function resolveLogin(
@@ -52,8 +72,12 @@ async function resolveLogin(
   const { 'ssh-auth': auth = {} } = config;
   if (!isJsonObject(auth) || possibleReferences(auth).length === 0) return isJsonObject(auth) ? auth : {};
   const place = `ssh-auth of a node of provider ${account}`;
-  await refuseForeign(parts, account, auth, place);
-  const { value, secrets } = await parts.resolveSecrets(auth, { writtenBy: 'administrator', place });
+  const own = await refuseForeign(parts, account, auth, place);
+  const { value, secrets } = await parts.resolveSecrets(auth, {
+    writtenBy: 'administrator',
+    place,
+    fieldOf: (reference) => fieldOf(own, reference, machineOf(config)),
+  });
   attempt.hide(secrets);
   return isJsonObject(value) ? value : {};
 }
@@ -116,7 +140,7 @@ export async function addWay(
   );
   const { value, secrets } = await parts.resolveSecrets(written, {
     writtenBy: 'administrator',
-    place: `jump host of provider ${account}`,
+    ...jumpSecrets(account, written),
   });
   attempt.hide(secrets);
   const jump = isJsonObject(value) ? value : {};
@@ -135,7 +159,8 @@ export async function addWay(
   refuseUnsafe(`user of the jump host of provider ${account}`, unsafeUser(user));
   const credentials = credentialsOf(jump);
   attempt.hide([credentials.password, credentials.key].filter((secret) => secret !== undefined));
-  return { ...pinned, jump: { host, port, user, hostKey, ...credentials } };
+  const origin = jumpOrigin(account);
+  return { ...pinned, jump: { host, port, user, hostKey, origin, ...credentials } };
 }
 
 function credentialsOf(source: JsonObject): Pick<NodeAddress, 'password' | 'key' | 'agent'> {

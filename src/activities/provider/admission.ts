@@ -68,8 +68,8 @@ export async function admit(
 }
 
 /**
- * Waits for the lock only: a question about an account goes before the tasks that have not begun, for it changes
- * nothing, and many make no call at all.
+ * Waits for the lock only: a question about an account goes before the tasks that have not
+ * begun, for it changes nothing, and many make no call at all.
  */
 export async function admitQuestion(
   parts: Pick<ActivityParts, 'locks' | 'rateLimiters'>,

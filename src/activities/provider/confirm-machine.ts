@@ -24,12 +24,20 @@ export async function confirmMachine(
   budget: AbortSignal,
   { isFresh = false }: ConfirmOptions = {},
 ): Promise<JsonObject> {
-  const taken = await acceptFromProvider(
-    parts,
-    request.provider.name,
-    await confirmRepeatedly(provider, machine, attempt, budget),
-    { plugin: plugin.descriptor, action: 'CONFIRM', config: request.config, secrets },
-  );
+  const isExisting =
+    plugin.descriptor.capabilities.includes('claims') && !isReachedByPlugin(plugin) && !isFresh;
+  const returned = await confirmRepeatedly(provider, machine, attempt, budget).catch((error: unknown) => {
+    // Such as an address that cannot be resolved.
+    if (isExisting && isPluginError(error) && error.kind === 'NotReady')
+      giveUpExisting(error, { request, attempt }, {});
+    throw error;
+  });
+  const taken = await acceptFromProvider(parts, request.provider.name, returned, {
+    plugin: plugin.descriptor,
+    action: 'CONFIRM',
+    config: request.config,
+    secrets,
+  });
   // Waiting for SSH is not a provider call.
   await admission.lock?.release();
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
@@ -53,11 +61,11 @@ export async function confirmMachine(
   } catch (error) {
     if (!isPluginError(error) || error.kind === 'Invalid') throw error;
     // No boot of a machine that exists is to be waited for, and hosts lock accounts.
-    if (plugin.descriptor.capabilities.includes('claims') && !isFresh)
-      giveUpExisting(error, { request, attempt }, taken.result);
+    if (isExisting) giveUpExisting(error, { request, attempt }, taken.result);
     // A fresh machine may refuse for a while, or not know its keys yet: the boot budget ends the waiting.
     throw new PluginError('NotReady', error.message, {
       cause: error,
+      remedy: error.remedy,
       retryAfterMs: 1_000,
       result: taken.result,
     });
@@ -77,7 +85,7 @@ interface Noted {
 
 /** @throws PluginError if the login was refused, or the machine has not answered for too long. */
 function giveUpExisting(
-  { kind, message }: PluginError,
+  { kind, message, remedy }: PluginError,
   { request, attempt }: Pick<ProviderCall, 'request' | 'attempt'>,
   result: JsonObject,
 ): void {
@@ -87,19 +95,18 @@ function giveUpExisting(
   const since = before.since ?? (attempt.number > 1 ? at : undefined);
   const refusals = kind === 'Auth' ? before.refusals + 1 : 0;
   attempt.mark({ refusals, ...(since === undefined ? {} : { since }) });
-  const next = 'correct its entry in heddle.yaml or its inventory, and try again';
   if (kind === 'Auth') {
     const retryAfterMs = refusedPauses[refusals - 1];
-    if (retryAfterMs !== undefined) throw new PluginError('NotReady', message, { retryAfterMs, result });
-    throw new PluginError('Auth', `${message}. It was refused ${refusals} times; ${next}`, { result });
+    if (retryAfterMs !== undefined)
+      throw new PluginError('NotReady', message, { remedy, retryAfterMs, result });
+    throw new PluginError('Auth', `${message}. It was refused ${refusals} times`, { remedy, result });
   }
   const { answerWithinMs = Infinity } = request;
   if (since === undefined || at - since < answerWithinMs) return;
-  throw new PluginError(
-    'MachineFailed',
-    `${message}. It has not answered for ${answerWithinMs / 1_000} s; switch it on, or ${next}`,
-    { result },
-  );
+  throw new PluginError('MachineFailed', `${message}. It has not answered for ${answerWithinMs / 1_000} s`, {
+    remedy,
+    result,
+  });
 }
 
 /** Such a resource has no log-in: it is ready when it accepts requests. */

@@ -12,10 +12,10 @@ import { refuseFailure } from '../results.js';
 import { resetTime } from './superseded.js';
 
 /**
- * Creates at most one machine per key. With a client token the call is simply repeated. Otherwise, if an
- * earlier call may have been sent, the caller has waited until its effect is over and visible; this then looks
- * for the machine. A CREATE that recorded steps continues. A machine is adopted only if its provider says what
- * CREATE returned, which it does for complete ones.
+ * Creates at most one machine per key. With a client token the call is simply repeated. Otherwise,
+ * if an earlier call may have been sent, the caller has waited until its effect is over and
+ * visible; this then looks for the machine. A CREATE that recorded steps continues. A machine is
+ * adopted only if its provider says what CREATE returned, which it does for complete ones.
  */
 export async function createMachine(
   call: ProviderCall,
@@ -69,8 +69,9 @@ export async function createMachine(
 }
 
 /**
- * Whether a CREATE that is repeated with its client token may return a machine that was made before: by an earlier attempt or
- * task, or before a reset of the workflow. With other idempotency the machine was looked for.
+ * Whether a CREATE that is repeated with its client token may return a machine that was made
+ * before: by an earlier attempt or task, or before a reset of the workflow. With other
+ * idempotency the machine was looked for.
  */
 async function mayHaveBeenMade(call: ProviderCall): Promise<boolean> {
   const { parts, plugin, provider, request, attempt } = call;

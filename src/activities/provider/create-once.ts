@@ -37,9 +37,10 @@ function pluginWithUnknownOutcomes(
 }
 
 /**
- * Refuses what must not follow a CREATE whose outcome is unknown at a provider that cannot be asked: another CREATE, and a
- * DELETE that has nothing to find the machine by. Only the first attempt of a task may send CREATE: anyone who may call the
- * server can remove or replace what attempts have recorded, and count them anew.
+ * Refuses what must not follow a CREATE whose outcome is unknown at a provider that cannot be
+ * asked: another CREATE, and a DELETE that has nothing to find the machine by. Only the first
+ * attempt of a task may send CREATE: anyone who may call the server can remove or replace what
+ * attempts have recorded, and count them anew.
  */
 export async function refuseUnknownCreate({ parts, action, request, attempt }: TaskCall): Promise<void> {
   const plugin = pluginWithUnknownOutcomes(parts, request);
@@ -57,7 +58,9 @@ export async function refuseUnknownCreate({ parts, action, request, attempt }: T
   if (why !== undefined) throw unknownCreate({ request, plugin }, why);
 }
 
-/** Why a CREATE may have been sent since a person last confirmed the machine's absence; undefined if none can. */
+/**
+ * Why a CREATE may have been sent since a person last confirmed the machine's absence; undefined if none can.
+ */
 async function unconfirmedCreate(parts: ActivityParts, request: TaskRequest): Promise<string | undefined> {
   const { createBegun, absenceConfirmedAt } = request;
   if (createBegun === true && absenceConfirmedAt === undefined)
@@ -71,8 +74,8 @@ async function unconfirmedCreate(parts: ActivityParts, request: TaskRequest): Pr
 }
 
 /**
- * Sends CREATE. The server must take a heartbeat immediately before: an attempt that it has replaced, or whose
- * run was reset, sends nothing.
+ * Sends CREATE. The server must take a heartbeat immediately before: an attempt that it has
+ * replaced, or whose run was reset, sends nothing.
  */
 export async function createOnce<Result>(call: CreateCall, create: () => Promise<Result>): Promise<Result> {
   const { attempt, parts } = call;
@@ -89,8 +92,8 @@ export async function createOnce<Result>(call: CreateCall, create: () => Promise
 }
 
 /**
- * How a CREATE that a task sends once ends, if this attempt made nothing. A further attempt could not know this: the task
- * ends, and its workflow, which believes only what was sealed, schedules another one.
+ * How a CREATE that a task sends once ends, if this attempt made nothing. A further attempt could not
+ * know this: the task ends, and its workflow, which believes only what was sealed, schedules another one.
  */
 export function endUnsent(failure: Error, attempt: Attempt): Error {
   if (!attempt.isFirst || attempt.marked() === 'sent') return failure;

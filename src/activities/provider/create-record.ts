@@ -38,7 +38,8 @@ export function openCreateRecord(
           'Invalid',
           `the record of CREATE: ${copy.problems.map(formatProblem).join('; ')}`,
         );
-      // The steps were made, so they stay marked. Two attempts that continue at the same step would make its part twice.
+      // The steps were made, so they stay marked. Two attempts that continue at the same step
+      // would make its part twice.
       attempt.mark({ steps: { [key]: copy.value } });
       await recordHeartbeat(parts, attempt, 'the steps of CREATE');
     },

@@ -8,8 +8,8 @@ import { acceptFromProvider } from './references.js';
 import { refuseFailure } from '../results.js';
 
 /**
- * Done when absence was seen; if the provider's lists may lag, when it was seen twice, with the consistency window in
- * between. The second check is another attempt, so that the wait occupies no slot.
+ * Done when absence was seen; if the provider's lists may lag, when it was seen twice, with the
+ * consistency window in between. The second check is another attempt, so that the wait occupies no slot.
  */
 export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
   const {

@@ -28,8 +28,8 @@ export interface FailedConfirm {
 }
 
 /**
- * Writes the machine's console into the log of a CONFIRM that fails. Returns the error with a message that says so, or
- * the same error if there is no console: reading it never fails the task in another way.
+ * Writes the machine's console into the log of a CONFIRM that fails. Returns the error with a message
+ * that says so, or the same error if there is no console: reading it never fails the task in another way.
  */
 export async function keepConsole(
   { parts, task, request, attempt, target, isLate, budget }: FailedConfirm,
@@ -38,9 +38,8 @@ export async function keepConsole(
   if (!isPluginError(error) || !target.plugin.abilities.includes('consoleOutput')) return error;
   if (attempt.output.name === '' || attempt.signal.aborted || attempt.detach.aborted) return error;
   if (error.kind === 'Retryable' || (error.kind === 'NotReady' && !isLate)) return error;
-  const { kind, message, cause, retryAfterMs, result, stdout, stderr, exitCode } = error;
-  const withMessage = (more: string): PluginError =>
-    new PluginError(kind, `${message} (${more})`, { cause, retryAfterMs, result, stdout, stderr, exitCode });
+  const { kind, message } = error;
+  const withMessage = (more: string): PluginError => new PluginError(kind, `${message} (${more})`, error);
   if (kind === 'NotReady' && attempt.marked() === keptMark)
     return withMessage("its console is in the task's log");
   try {

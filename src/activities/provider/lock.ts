@@ -13,7 +13,9 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
-/** A lock that is not renewed for so long is released, in ms: so long the others wait for a worker that died. */
+/**
+ * A lock that is not renewed for so long is released, in ms: so long the others wait for a worker that died.
+ */
 const leaseMs = 15_000;
 const renewMs = 5_000;
 /** How long one message waits for the lock, in ms. */

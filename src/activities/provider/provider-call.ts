@@ -5,6 +5,7 @@ import { anySignal } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
 import type { MachineInput } from '../../plugins/contract.js';
+import { isPluginError } from '../../plugins/errors.js';
 import { callInTime, machineInput, type CallLimits } from '../../plugins/provider-call.js';
 import type { ProviderContext, ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
@@ -59,8 +60,8 @@ export interface AccountCall extends CallLimits {
 }
 
 /**
- * Makes one call of a provider, of a task as well as of a question about its account: gives the plugin its signals, and
- * releases the admission at the end.
+ * Makes one call of a provider, of a task as well as of a question about its account: gives the
+ * plugin its signals, and releases the admission at the end.
  * @throws PluginError Retryable if the plugin did not end within the deadline.
  */
 export async function callAccount<Value>(
@@ -86,8 +87,19 @@ export async function callAccount<Value>(
     reservation,
     ...context,
   };
+  const begun = performance.now();
+  const count = (result: string): void =>
+    parts.countCall({ account: name, result, ms: performance.now() - begun });
   try {
-    return await callInTime(plugin, whole, work, { ...limits, calls: (within) => admission.calls(within) });
+    const value = await callInTime(plugin, whole, work, {
+      ...limits,
+      calls: (within) => admission.calls(within),
+    });
+    count('done');
+    return value;
+  } catch (error) {
+    count(isPluginError(error) ? error.kind : signal.aborted ? 'Cancelled' : 'Internal');
+    throw error;
   } finally {
     await admission.release();
   }

@@ -87,8 +87,9 @@ function accountFor({ provider, swept }: TaskRequest, { taskName }: Task): Accou
 }
 
 /**
- * A wait so short, in ms, that an attempt which another one replaced meanwhile is seen by it. Attempts do not end by their own
- * time limits alone: everyone who may call the Temporal server can have one repeated at any time.
+ * A wait so short, in ms, that an attempt which another one replaced meanwhile is seen by it.
+ * Attempts do not end by their own time limits alone: everyone who may call the Temporal server
+ * can have one repeated at any time.
  */
 const patienceMs = 500;
 
@@ -115,7 +116,10 @@ function budgetSignal(budgetMs: number, wordsMs: number): AbortSignal {
   return AbortSignal.timeout(Math.max(0, Math.round(ms)));
 }
 
-/** Perhaps no attempt follows: the last part of the task's time has begun, or the next attempt would be after it. */
+/**
+ * Perhaps no attempt follows: the last part of the task's time has begun, or the next attempt
+ * would be after it.
+ */
 function isLate(endsAt: number, { number }: Attempt, error: unknown): boolean {
   const { scheduleToCloseTimeoutMs } = activityInfo();
   if (scheduleToCloseTimeoutMs === 0) return false;
@@ -136,9 +140,9 @@ function leftMs({ serverNow }: Pick<ActivityParts, 'serverNow'>): number {
 }
 
 /**
- * When a CREATE of the same key with unknown outcome may last have been sent, in ms by the server's clock; undefined when
- * none can have been, or the provider itself sees to it that it does no harm. The first attempt may follow those of
- * an earlier task, or one that a reset removed from the history.
+ * When a CREATE of the same key with unknown outcome may last have been sent, in ms by the server's
+ * clock; undefined when none can have been, or the provider itself sees to it that it does no harm.
+ * The first attempt may follow those of an earlier task, or one that a reset removed from the history.
  */
 async function earlierCall(
   parts: ActivityParts,
@@ -154,9 +158,9 @@ async function earlierCall(
 }
 
 /**
- * An earlier CREATE may have its effect up to its deadline, and be listed only later: until then looking says
- * nothing. What passed before this attempt was scheduled is measured by the server's clock, the rest by this process:
- * their difference does not matter.
+ * An earlier CREATE may have its effect up to its deadline, and be listed only later: until
+ * then looking says nothing. What passed before this attempt was scheduled is measured by the
+ * server's clock, the rest by this process: their difference does not matter.
  */
 async function untilVisible(
   { descriptor }: RegisteredProvider,

@@ -10,8 +10,9 @@ import type { ActivityParts } from '../parts.js';
 type Parts = Pick<ActivityParts, 'providers' | 'registry'>;
 
 /**
- * Accepts what a provider returned, with the references that the account has at this moment in heddle.yaml and its
- * inventory. @throws PluginError as `acceptResult` does, Retryable if the inventory may be being written.
+ * Accepts what a provider returned, with the references that the account has at this moment in
+ * heddle.yaml and its inventory. @throws PluginError as `acceptResult` does, Retryable if the
+ * inventory may be being written.
  */
 export async function acceptFromProvider(
   parts: Parts,
@@ -24,17 +25,17 @@ export async function acceptFromProvider(
 }
 
 /**
- * @throws PluginError Invalid if a value has a reference that heddle.yaml does not have there. It is not quoted. The
- * fault of the inventory if it may have the reference.
+ * Returns the references of the account. @throws PluginError Invalid if a value has a reference that
+ * heddle.yaml does not have there. It is not quoted. The fault of the inventory if it may have the reference.
  */
 export async function refuseForeign(
   parts: Parts,
   account: string,
   value: JsonObject,
   place: string,
-): Promise<void> {
+): Promise<OwnReferences> {
   const own = await ownReferences(parts, account, value);
-  if (foreignReferences(value, own).length === 0) return;
+  if (foreignReferences(value, own).length === 0) return own;
   throw (
     own.incomplete ??
     new PluginError(
@@ -51,6 +52,6 @@ async function ownReferences(
   account: string,
   value: JsonObject,
 ): Promise<OwnReferences> {
-  if (possibleReferences(value).length === 0) return { references: new Set() };
+  if (possibleReferences(value).length === 0) return { references: new Map() };
   return loginReferences(providers, account, registry.providers());
 }

@@ -14,7 +14,10 @@ export async function resetTime({ runs }: Pick<ActivityParts, 'runs'>): Promise<
   return patiently(workflowId, runs.resetAt(workflowId, runId));
 }
 
-/** After a reset of its workflow, a machine that counts as never confirmed may be in service, unless it was made since. */
+/**
+ * After a reset of its workflow, a machine that counts as never confirmed may be in service,
+ * unless it was made since.
+ */
 export async function refuseResetDiscard(
   parts: Pick<ActivityParts, 'runs'>,
   request: TaskRequest,

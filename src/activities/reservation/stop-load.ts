@@ -6,8 +6,8 @@ import { msUntil, type ReservationParts } from './parts.js';
 const pollMs = 1_000;
 
 /**
- * The activity STOP_LOAD: ends a load that its reservation no longer needs, unless it writes. Returns when nothing
- * is left to stop; OPERATE_MACHINE, which waits for the load, then gets its end.
+ * The activity STOP_LOAD: ends a load that its reservation no longer needs, unless it writes. Returns
+ * when nothing is left to stop; OPERATE_MACHINE, which waits for the load, then gets its end.
  */
 export async function stopLoad(
   { computers }: Pick<ReservationParts, 'computers'>,

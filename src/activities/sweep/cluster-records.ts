@@ -31,7 +31,10 @@ export interface ClusterRecords {
   origins(): Promise<readonly Origin[]>;
   /** Asks the workflow of a cluster or of a group; an answer for each machine, in their order. */
   owners(workflowId: string, machines: readonly NamedMachine[]): Promise<readonly Ownership[]>;
-  /** When a workflow, or the cluster of a group, was last reset, in ms since the epoch; undefined if neither was. */
+  /**
+   * When a workflow, or the cluster of a group, was last reset, in ms since the epoch;
+   * undefined if neither was.
+   */
   resetAt(workflowId: string): Promise<number | undefined>;
   /** The same as `owners`, and keys of free ones are never used again. */
   disown(workflowId: string, machines: readonly NamedMachine[]): Promise<readonly Ownership[]>;

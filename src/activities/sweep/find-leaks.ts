@@ -84,7 +84,10 @@ function isTagged({ tags }: Machine, installation: string): boolean {
   return tags[tagNames.installation] === installation;
 }
 
-/** Whether it was made before its pool or image was moved here. What else is tagged so is another installation's. */
+/**
+ * Whether it was made before its pool or image was moved here. What else is tagged so is
+ * another installation's.
+ */
 function isMoved(machine: Machine, origins: readonly Origin[]): boolean {
   const uid = readMachineKey(keyOf(machine))?.clusterUid;
   return origins.some((origin) => origin.uid === uid && isTagged(machine, origin.installation));

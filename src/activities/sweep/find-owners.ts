@@ -11,9 +11,9 @@ export interface OwnMachine extends NamedMachine {
 }
 
 /**
- * Ownership of a machine. `askedOf`: the workflow that answered; `orphan`: no workflow can own it; `cut`: its
- * owner was terminated or failed. `unknown`: this database has no record that it was made. `unclear`: workflows
- * that might own it did not answer.
+ * Ownership of a machine. `askedOf`: the workflow that answered; `orphan`: no workflow can own
+ * it; `cut`: its owner was terminated or failed. `unknown`: this database has no record that it
+ * was made. `unclear`: workflows that might own it did not answer.
  */
 export type Owner =
   | { readonly is: 'mine'; readonly providerid?: string }
@@ -55,8 +55,8 @@ export async function findOwners(
 type Owned = readonly [OwnMachine, Owner];
 
 /**
- * The tags of a machine do not prove that this database knows it: it may have been restored from a backup that
- * is older than the machine. The uid of a run that the server has is one.
+ * The tags of a machine do not prove that this database knows it: it may have been restored
+ * from a backup that is older than the machine. The uid of a run that the server has is one.
  */
 async function ownersOfNamed(
   clusters: ClusterRecords,
@@ -159,7 +159,9 @@ async function ask(
 /** How far the clocks of providers may be behind, in ms. */
 const skewMs = 10 * 60_000;
 
-/** After a reset, a workflow has no record of machines that the cut-off run made, and they may be in service. */
+/**
+ * After a reset, a workflow has no record of machines that the cut-off run made, and they may be in service.
+ */
 async function knownOwner(
   owner: Owner,
   { createdAt }: OwnMachine,

@@ -7,7 +7,9 @@ import type {
 } from '../../model/sweep/sweep.js';
 import type { ActivityParts } from '../parts.js';
 
-/** The activity LIST_ACCOUNTS: the accounts that the sweep lists, and whether the server has forgotten a pass. */
+/**
+ * The activity LIST_ACCOUNTS: the accounts that the sweep lists, and whether the server has forgotten a pass.
+ */
 export async function listAccounts(
   {
     providers,

@@ -57,7 +57,10 @@ async function sign(
   );
 }
 
-/** @throws ApplicationFailure for any answer but success; it never contains the address, which may hold a token. */
+/**
+ * @throws ApplicationFailure for any answer but success; it never contains the address, which
+ * may hold a token.
+ */
 async function post(url: string, { webhook, headers, body }: Message): Promise<number> {
   const response = await fetch(url, {
     method: 'POST',

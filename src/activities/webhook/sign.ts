@@ -17,8 +17,8 @@ export interface Signed {
 }
 
 /**
- * The headers of a signed message, as https://www.standardwebhooks.com specifies them; undefined if the secret does
- * not have the specified form.
+ * The headers of a signed message, as https://www.standardwebhooks.com specifies them;
+ * undefined if the secret does not have the specified form.
  */
 export function signedHeaders(
   secret: string,

@@ -22,7 +22,9 @@ export const maxResourceBytes = 16 * 1024 * 1024;
 export const resourcePartBytes = 336 * 1024;
 /** Names and versions that one catalogue holds; its state must fit into one message. */
 const maxResources = 500;
-/** In bytes of JSON; the rest of the bound is for what names meant before, which grows with other messages. */
+/**
+ * In bytes of JSON; the rest of the bound is for what names meant before, which grows with other messages.
+ */
 const mostCatalogue = bounds.artifacts.others.most - 100_000;
 export const maxVersions = 3_000;
 /** How far back a rollback can go. */

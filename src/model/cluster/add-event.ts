@@ -1,6 +1,6 @@
 import type { Drift } from '../node/drift.js';
 import { nodeId as nodeIdOf } from '../names.js';
-import { indexesOf } from '../plan/plan.js';
+import { indexesOf } from '../plan/ranges.js';
 import {
   noEvents,
   type ClusterEvent,

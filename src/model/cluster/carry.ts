@@ -143,18 +143,22 @@ const maxIntentBytes = 100_000;
  */
 export function refuseTooLarge(
   state: ClusterState,
-  added: { readonly intent: unknown; readonly spec?: unknown },
+  added: Pick<QueuedOperation, 'spec' | 'consent'> & { readonly intent: unknown },
 ): string | undefined {
   const { name, queue } = state;
+  const { intent } = added;
   const spec = jsonBytes(added.spec);
   if (spec > maxSpecBytes)
     return `the spec of cluster ${name} has ${spec} bytes as JSON; the limit is ${maxSpecBytes}; ${smaller}`;
-  const intent = jsonBytes(added.intent);
-  if (intent > maxIntentBytes)
-    return `the request has ${intent} bytes as JSON; the limit is ${maxIntentBytes}; name fewer nodes or services in it`;
+  const request = jsonBytes([intent, added.consent]);
+  if (request > maxIntentBytes)
+    return `the request has ${request} bytes as JSON; the limit is ${maxIntentBytes}; name fewer nodes or services in it`;
   const carried = pack({
     ...state,
-    queue: [...queue, { operation: added.intent, spec: added.spec } as unknown as QueuedOperation],
+    queue: [
+      ...queue,
+      { operation: intent, spec: added.spec, consent: added.consent } as unknown as QueuedOperation,
+    ],
   });
   const { wanted } = bounds.cluster;
   const bytes = partBytes(wanted, carried);

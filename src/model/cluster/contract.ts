@@ -24,8 +24,10 @@ import {
   withField,
   yes,
 } from '../shape.js';
+import { consent, type Basis } from './consent.js';
 import type { GroupReport, Instructions } from './group.js';
 import type { Outputs } from './outputs.js';
+import type { RevisionStart } from './revision.js';
 import type { ClusterSpec } from './spec.js';
 
 export interface ApplyReply {
@@ -61,6 +63,7 @@ export const clusterContract = {
           /** Refuse if the cluster exists already with another spec. */
           createOnly: optional(flag),
           ...applyLimits,
+          consent: optional(consent),
           /** Wait for the operations before it instead of being refused. */
           queue: optional(flag),
         }),
@@ -69,8 +72,17 @@ export const clusterContract = {
     ),
     delete: row('Delete the cluster; cancels the operation under way.', [asked()], operation),
     operate: row(
-      'Start, stop, restart, reconfigure, replace, exec, rollback.',
-      [object({ intent: operateIntent, by: who(), queue: optional(flag) })],
+      'Start, stop, restart, reconfigure, replace, exec, rollback, scale.',
+      [
+        object({
+          intent: operateIntent,
+          by: who(),
+          queue: optional(flag),
+          /** For a rollback to a revision: the spec of the revision. */
+          spec: optional(spec()),
+          consent: optional(consent),
+        }),
+      ],
       operation,
     ),
     retry: row(
@@ -131,7 +143,11 @@ export const clusterContract = {
     status: row('Nodes, operation and history, without secrets.', [], replies<ClusterStatus>()),
     peers: peersRow,
     usedResources: usedResourcesRow,
-    current: row('The input of the planner.', [], replies<PackedCurrent>()),
+    current: row(
+      'The input of the planner, and the basis of a consent to its plan.',
+      [],
+      replies<PackedCurrent & { readonly basis: Basis }>(),
+    ),
     spec: row(
       'The spec that was accepted last, or the one that a rollback would return to.',
       [optional(oneOf('present', 'rollback'))],
@@ -171,6 +187,21 @@ export const groupContract = {
   },
 } satisfies Contract;
 
+/** A revision of the spec of a cluster. */
+export const revisionContract = {
+  ids: /^cluster\/[^/]+\/revision\/[^/]+$/,
+  start: [
+    typed<RevisionStart>(
+      object({
+        carried: object({ cluster: id(), clusterUid: text(100), number: count(1e9, 1), spec: spec() }),
+      }),
+    ),
+  ],
+  updates: {},
+  signals: { drop: row('The cluster no longer keeps the revision.', []) },
+  queries: { spec: row('The spec.', [], replies<ClusterSpec>()), usedResources: usedResourcesRow },
+} satisfies Contract;
+
 /** A preview. */
 export const planContract = {
   ids: /^plan\//,
@@ -181,6 +212,7 @@ export const planContract = {
       spec: optional(spec()),
       current: outline({}),
       checks: optional(yes),
+      clusterUid: optional(id()),
     }),
   ],
   updates: {},

@@ -1,6 +1,7 @@
 import type { Intent } from '../plan/intent/intent.js';
 import type { PackedCurrent, PackedPlan } from '../plan/packed.js';
 import type { PlanRejection } from '../plan/plan-error.js';
+import type { Consent } from './consent.js';
 import type { Webhook } from '../event.js';
 import type { CurrentCluster } from '../plan/facts/current.js';
 
@@ -22,8 +23,12 @@ export interface PlanRequest {
   readonly current: CurrentCluster;
   /** The operation was planned before: what it names was known then, and it removes only what that plan named. */
   readonly again?: true;
+  /** Of the first plan. */
+  readonly consent?: Consent;
   /** In a preview: ask the sites, too, for what only their workers know. */
   readonly checks?: true;
+  /** In a preview: of the cluster, if it exists. */
+  readonly clusterUid?: string;
 }
 
 /** Input of the PLAN activity, and of the workflow that only previews. */

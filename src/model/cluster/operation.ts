@@ -1,6 +1,6 @@
 import type { Operation } from '../../schema/output/operation.js';
 import { operationKey } from '../names.js';
-import { nodesBroughtUp } from '../plan/intent/intent.js';
+import { bringsToSpec, nodesBroughtUp } from '../plan/intent/intent.js';
 
 export type { Operation };
 
@@ -81,7 +81,7 @@ export const queuedOperations = 20;
 /** How many tasks of the spec a limited apply left, if no apply has done the rest since. */
 export function leftOf(history: readonly Operation[]): number {
   const last = history.find(
-    ({ kind, state }) => state === 'done' && (kind === 'apply' || kind === 'rollback' || kind === 'delete'),
+    ({ kind, state }) => state === 'done' && (bringsToSpec(kind) || kind === 'delete'),
   );
   return last?.left ?? 0;
 }

@@ -1,5 +1,6 @@
+import { bringsToSpec } from '../plan/intent/intent.js';
 import type { Drift } from '../node/drift.js';
-import { countOf } from '../plan/plan.js';
+import { countOf } from '../plan/ranges.js';
 import { defaultRepair } from './default-repair.js';
 import type { RemovalPolicy } from '../plan/plan.js';
 import type { ClusterSpec } from './spec.js';
@@ -33,7 +34,7 @@ export function replacesLost(
   seen: Drift | undefined,
 ): boolean {
   const { kind, repairs = 0 } = operation ?? {};
-  const isRepairing = (kind === 'apply' || kind === 'rollback') && repairs < repairsOfOperation;
+  const isRepairing = bringsToSpec(kind) && repairs < repairsOfOperation;
   return isRepairing && seen !== undefined && replacedDrifts(spec).includes(seen);
 }
 

@@ -1,7 +1,9 @@
+import { bringsToSpec } from '../plan/intent/intent.js';
 import { groupWorkflowId } from '../names.js';
 import { sizeOf, type NodeGroup } from './group.js';
 import type { NodeState } from '../node/state.js';
 import { endedStates } from './operation.js';
+import { describedCounts } from './scaled.js';
 import type { ServiceSpec } from './spec.js';
 import { servicesOf, specBefore, type ClusterState } from './state.js';
 import type { ClusterStatus, GroupStatus, NodeStatus } from '../../schema/output/status.js';
@@ -22,7 +24,7 @@ export function phaseOf(state: ClusterState): ClusterStatus['phase'] {
   if (operation.state === 'held') return 'held';
   if (operation.paused !== undefined) return 'paused';
   if (operation.kind === 'delete') return 'deleting';
-  return operation.kind === 'apply' || operation.kind === 'rollback' ? 'applying' : 'operating';
+  return bringsToSpec(operation.kind) ? 'applying' : 'operating';
 }
 
 export function statusOf(state: ClusterState): ClusterStatus {
@@ -46,6 +48,8 @@ export function statusOf(state: ClusterState): ClusterStatus {
     lease: state.lease,
     queued: state.queue.map((queued) => queued.operation),
     history: state.history,
+    revisions: state.revisions,
+    ...scaledStatus(state),
     nodes,
     services,
     ...(state.spec?.labels === undefined ? {} : { labels: state.spec.labels }),
@@ -59,6 +63,14 @@ export function statusOf(state: ClusterState): ClusterStatus {
       ? {}
       : { groups: Object.entries(state.groups).map(([id, group]) => groupStatus(state.name, id, group)) }),
   };
+}
+
+function scaledStatus({
+  spec,
+  scaled,
+}: Pick<ClusterState, 'spec' | 'scaled'>): Pick<ClusterStatus, 'scaled'> {
+  const counts = spec === undefined ? {} : describedCounts(spec, scaled);
+  return Object.keys(counts).length === 0 ? {} : { scaled: counts };
 }
 
 function readersOf({ readers = {} }: ClusterState): Pick<ClusterStatus, 'readers'> {

@@ -1,4 +1,5 @@
 import type { PeersState } from '../node/peers.js';
+import type { Consent } from './consent.js';
 import type { ServerFeatures, Limits } from './limits.js';
 import type { NodeLease } from '../node/lease.js';
 import type { NodeGroup } from './group.js';
@@ -10,6 +11,8 @@ import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Json } from '../json.js';
 import type { Webhook } from '../event.js';
 import { stableJson } from '../node/payload.js';
+import type { Revision } from './revision.js';
+import type { Counts } from './scaled.js';
 import type { TaskVariables } from './variables.js';
 import type { Coordination, NodesState } from './work.js';
 
@@ -27,6 +30,8 @@ export interface ClusterState extends NodesState {
    * named.
    */
   readonly planned?: true;
+  /** For the first plan of the operation under way, until it is made. */
+  readonly consent?: Consent;
   /**
    * The plan of the operation under way did not fit into what this run got from the one before, or groups are ahead of it
    * after a reset. They may still carry out their part of it.
@@ -35,11 +40,21 @@ export interface ClusterState extends NodesState {
   /** The specs of the last successful operation and of the one before: targets of a rollback. */
   readonly achieved?: ClusterSpec;
   readonly before?: ClusterSpec;
+  /** The last accepted changes of the spec, newest first. */
+  readonly revisions: readonly Revision[];
+  /** Counts that users set instead of those in the spec, and the same after the last successful operation. */
+  readonly scaled: Counts;
+  readonly achievedCounts: Counts;
   /** Services that a user stopped: they are not started until a user starts them. */
   readonly stopped: readonly string[];
   /** Definitions of services that some node still has but the spec does not: needed to remove them. */
   readonly retired: Readonly<Record<string, ServiceSpec>>;
-  readonly counters: { readonly operation: number; readonly nodenum: number; readonly group: number };
+  readonly counters: {
+    readonly operation: number;
+    readonly nodenum: number;
+    readonly group: number;
+    readonly revision: number;
+  };
   /** Child workflows that carry the nodes beyond `limits.inlineNodes`, by number. */
   readonly groups: Readonly<Record<string, NodeGroup>>;
   /** Where machines of the cluster may be, and what their keys may begin with beside its own uid. */
@@ -130,22 +145,38 @@ export function aimOf({
   return operation?.kind === 'delete' ? undefined : (target ?? spec);
 }
 
+type Restorable = Pick<
+  ClusterState,
+  'operation' | 'spec' | 'achieved' | 'before' | 'scaled' | 'achievedCounts'
+>;
+
 /**
  * The spec that a rollback restores: for a held or cancelled operation the spec before it, otherwise the
- * previously achieved one. Only a file takes a lock away, so the present lock stays.
+ * previously achieved one.
  */
-export function specBefore({
-  operation,
-  spec,
-  achieved,
-  before,
-}: Pick<ClusterState, 'operation' | 'spec' | 'achieved' | 'before'>): ClusterSpec | undefined {
-  const isWhole =
-    operation === undefined && stableJson((spec ?? null) as Json) === stableJson((achieved ?? null) as Json);
-  const found = isWhole ? before : achieved;
-  if (found === undefined || found.lock === spec?.lock) return found;
+export function specBefore(state: Restorable): ClusterSpec | undefined {
+  const found = isAchieved(state) ? state.before : state.achieved;
+  return found === undefined ? undefined : withLockOf(state, found);
+}
+
+/** Only a file takes a lock away, so a rollback keeps the present one. */
+export function withLockOf({ spec }: Pick<ClusterState, 'spec'>, found: ClusterSpec): ClusterSpec {
+  if (found.lock === spec?.lock) return found;
   const { lock: _lock, ...unlocked } = found;
   return spec?.lock === undefined ? unlocked : { ...unlocked, lock: spec.lock };
+}
+
+/** The counts by `scale` that a rollback restores: revisions are of the file, so it keeps those that were reached. */
+export function countsBefore(state: Restorable): Counts {
+  return isAchieved(state) ? state.scaled : state.achievedCounts;
+}
+
+function isAchieved({ operation, spec, achieved, scaled, achievedCounts }: Restorable): boolean {
+  return (
+    operation === undefined &&
+    stableJson((spec ?? null) as Json) === stableJson((achieved ?? null) as Json) &&
+    stableJson(scaled) === stableJson(achievedCounts)
+  );
 }
 
 export interface QueuedOperation {
@@ -154,6 +185,7 @@ export interface QueuedOperation {
    * For apply and rollback. As the client sent it: closed by the client, or raw; PLAN checks and closes it.
    */
   readonly spec?: unknown;
+  readonly consent?: Consent;
   /** It begins only after the operations before it have ended, a held one too. */
   readonly waits?: boolean;
 }

@@ -1,6 +1,7 @@
 import { usedIncarnation } from '../node/record.js';
 import type { NodeState } from '../node/state.js';
-import { type Kind, indexesOf } from '../plan/plan.js';
+import type { Kind } from '../plan/plan.js';
+import { indexesOf } from '../plan/ranges.js';
 import type { Placement, PlannedPlacement, PluginPins } from '../node/placement.js';
 import { packKinds, unpackKinds, type PackedKinds } from '../plan/packed.js';
 import type { RemovalPolicy } from '../plan/plan.js';

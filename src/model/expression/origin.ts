@@ -4,8 +4,9 @@ import type { Expression } from './parse.js';
 const ownKeys: ReadonlySet<string> = new Set(['id', 'group', 'nodenum']);
 
 /**
- * Where the value of an expression comes from, in words, if no author of the cluster file wrote it: from a provider
- * or a node, its host name included, or from another cluster. Such a value is tainted: it may hold anything.
+ * Where the value of an expression comes from, in words, if no author of the cluster file wrote
+ * it: from a provider or a node, its host name included, or from another cluster. Such a value
+ * is tainted: it may hold anything.
  */
 export function taintOf(
   { words, mustBeWord }: Expression,

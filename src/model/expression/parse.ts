@@ -1,8 +1,8 @@
 import { isJsonObject, type Json } from '../json.js';
 
 /**
- * Expressions in texts of a cluster file: `${{ var.port }}`, or `${{ word(node.ipaddress) }}`. Shells, which know
- * `${name}`, have no such form. `$${{` stands for the text `${{`.
+ * Expressions in texts of a cluster file: `${{ var.port }}`, or `${{ word(node.ipaddress) }}`.
+ * Shells, which know `${name}`, have no such form. `$${{` stands for the text `${{`.
  */
 export interface Expression {
   /** As it is written, braces included. */

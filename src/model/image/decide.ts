@@ -73,8 +73,8 @@ export function withdrawnUploads({ withdrawn = [] }: ImageState, { uploads }: Bu
 }
 
 /**
- * Accounts that a configuration takes out of `uploads`, now or before. One that a recipe captures at stays: it may
- * have the only copy.
+ * Accounts that a configuration takes out of `uploads`, now or before. One that a recipe
+ * captures at stays: it may have the only copy.
  */
 export function withdrawnAccounts(
   { spec, withdrawn = [], builds }: ImageState,
@@ -134,8 +134,8 @@ export function afterFailure(request: BuildRequest, now: number): BuildRequest {
 }
 
 /**
- * Marks ready builds beyond `keep` for deletion, and forgets all but the last failed ones. An account with paused
- * uploads keeps its newest image: it gets no newer one until uploads are resumed.
+ * Marks ready builds beyond `keep` for deletion, and forgets all but the last failed ones. An account
+ * with paused uploads keeps its newest image: it gets no newer one until uploads are resumed.
  */
 export function rotate(
   builds: readonly Build[],

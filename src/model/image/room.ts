@@ -1,7 +1,9 @@
 import { bounds, partBytes } from '../bounds.js';
 import type { ImageState } from './state.js';
 
-/** What one build may still get: notes, files and uploads, and the machines that it is made and validated on. */
+/**
+ * What one build may still get: notes, files and uploads, and the machines that it is made and validated on.
+ */
 const buildBytes = 200_000;
 const machineBytes = 250_000;
 

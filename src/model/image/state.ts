@@ -24,7 +24,9 @@ export interface ImageState extends Moved {
   readonly request?: BuildRequest;
   /** Everything is to go. */
   readonly leaving?: { readonly by: string; readonly at: string };
-  /** When a person confirmed the absence of a machine of a build, in ms since the epoch by the server's clock. */
+  /**
+   * When a person confirmed the absence of a machine of a build, in ms since the epoch by the server's clock.
+   */
   readonly absenceConfirmedAt?: number;
   /** Machines of builds that are not known to be gone. */
   readonly machines: readonly MachineState[];

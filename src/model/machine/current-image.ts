@@ -88,8 +88,8 @@ export function writeCurrentImage(record: ImageRecord): string {
 }
 
 /**
- * Sets a tag: removes earlier lines of it and blank lines, and appends the new one. Truncates a long text, so that the
- * tag is within the part that is read.
+ * Sets a tag: removes earlier lines of it and blank lines, and appends the new one. Truncates a
+ * long text, so that the tag is within the part that is read.
  */
 export function setTag(text: string, name: string, value: string, at: string): string {
   return [
@@ -110,7 +110,10 @@ export function addTaint(text: string, reason: string, at: string): string {
   return setTag(text, tags.tainted, reasons.join(', '), at);
 }
 
-/** A taint begins a line: older systems end the record without a line break, and what is appended then joins its last line. */
+/**
+ * A taint begins a line: older systems end the record without a line break, and what is
+ * appended then joins its last line.
+ */
 function linesOf(text: string): readonly string[] {
   return text
     .slice(0, longestRecord)

@@ -167,7 +167,10 @@ function refuseOthers(
   return `machine ${name} is reserved for ${holder.user} until ${until} (reservation ${reservation}); to take it out of use anyway, run 'heddle machine maintain ${name}'`;
 }
 
-/** What its provider does not support; for people also a system that does not run: its steps would be retried in vain. */
+/**
+ * What its provider does not support; for people also a system that does not run: its steps
+ * would be retried in vain.
+ */
 function refuseUnable(
   { name, account, keepsOff }: MachineState,
   intent: MachineIntent,

@@ -1,4 +1,6 @@
-/** How a disk is erased: by discarding its blocks, by the drive itself, by one pass of zeros, or by a command. */
+/**
+ * How a disk is erased: by discarding its blocks, by the drive itself, by one pass of zeros, or by a command.
+ */
 export const eraseMethods = ['blkdiscard', 'nvme', 'overwrite', 'command'] as const;
 type EraseMethod = (typeof eraseMethods)[number];
 

@@ -9,8 +9,8 @@ export interface Evidence {
   /** Its plugin reported all of this, because it has no log-in; absent: SSH did. */
   readonly by?: 'plugin';
   /**
-   * Whether anything answers at its address: SSH, a connection that is refused, or an ICMP echo. `no` also for an echo
-   * without a reply, which a firewall may have dropped; it decides nothing.
+   * Whether anything answers at its address: SSH, a connection that is refused, or an ICMP echo.
+   * `no` also for an echo without a reply, which a firewall may have dropped; it decides nothing.
    */
   readonly ping: Known;
   /** What answered, or did not. */

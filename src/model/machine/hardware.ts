@@ -1,4 +1,6 @@
-/** What a machine consists of, as its controller describes it. What the controller does not know is absent. */
+/**
+ * What a machine consists of, as its controller describes it. What the controller does not know is absent.
+ */
 export interface Hardware {
   readonly manufacturer?: string;
   readonly model?: string;

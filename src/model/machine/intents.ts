@@ -50,7 +50,10 @@ interface Row {
   readonly counts?: true;
   /** Who requests it; absent where people do. The machine registers itself when its workflow starts. */
   readonly by?: 'itself' | 'reservations';
-  /** May be requested of the machine of a node. Who has that one, and when it goes, its cluster or pool decides. */
+  /**
+   * May be requested of the machine of a node. Who has that one, and when it goes, its cluster
+   * or pool decides.
+   */
   readonly ofNodes?: true;
 }
 
@@ -58,7 +61,10 @@ const force = optional(yes);
 const withinMs = optional(milliseconds());
 const user = text(100);
 
-/** What may be requested of a machine. `rules` in decide.ts says when, and workflows/machine/operations.ts does it. */
+/**
+ * What may be requested of a machine. `rules` in decide.ts says when, and
+ * workflows/machine/operations.ts does it.
+ */
 const intents = {
   register: { fields: {}, by: 'itself' },
   /** Completes a registration that failed; else reads the hardware again. */

@@ -1,8 +1,8 @@
 import { inRecordHome } from './record-file.js';
 
 /**
- * Beside the record of the image: names the load that is about to overwrite the disk. A machine that still has it after the
- * load has booted the old disk.
+ * Beside the record of the image: names the load that is about to overwrite the disk. A machine
+ * that still has it after the load has booted the old disk.
  */
 export const markFile = '.heddle-load';
 

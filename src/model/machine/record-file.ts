@@ -44,8 +44,9 @@ function endOf(exitCode: number, stderr: string): string {
 }
 
 /**
- * The words of a program in the folder of the record: root's home. Where the login is not root and may not become root,
- * or where the system knows another home of the login, so that root's home may be shared, it is the login's home.
+ * The words of a program in the folder of the record: root's home. Where the login is not root
+ * and may not become root, or where the system knows another home of the login, so that root's
+ * home may be shared, it is the login's home.
  */
 export function inRecordHome(program: string): readonly string[] {
   return ['sh', '-c', asRoot, 'sh', `cd "\${HOME:?}" || exit 1\n${program}`];

@@ -37,9 +37,14 @@ export interface MachineState {
   readonly payload: JsonObject;
   /** CREATE was begun: there may be a machine. */
   readonly begun?: true;
-  /** When a person confirmed that the provider has no machine of it, in ms since the epoch by the server's clock. */
+  /**
+   * When a person confirmed that the provider has no machine of it, in ms since the epoch by
+   * the server's clock.
+   */
   readonly absenceConfirmedAt?: number;
-  /** CREATE is done, and the machine has not answered or been written yet: a retry completes its registration. */
+  /**
+   * CREATE is done, and the machine has not answered or been written yet: a retry completes its registration.
+   */
   readonly unconfirmed?: true;
   /** The image that was put onto it last, and proved to be on it. */
   readonly image?: ImageRef & { readonly since: string };

@@ -23,7 +23,10 @@ export interface ProcedureStep {
 
 const minute = 60_000;
 
-/** LOAD. Nothing of the machine but a mark changes before `power off`, and nothing else of its disk before `write`. */
+/**
+ * LOAD. Nothing of the machine but a mark changes before `power off`, and nothing else of its
+ * disk before `write`.
+ */
 export const loadSteps: readonly ProcedureStep[] = [
   { step: 'check image', action: 'IMAGE_EXISTS', usualMs: 2_000, optional: true },
   // A machine that does not answer is written all the same; the step after "wait" must then succeed.
@@ -67,7 +70,10 @@ export const captureSteps: readonly ProcedureStep[] = [
   { step: 'size', action: 'GET_IMAGE_SIZE', usualMs: 2_000 },
 ];
 
-/** Between a capture and its proof: only a system that runs can be marked, and the disk of one that does not return is kept. */
+/**
+ * Between a capture and its proof: only a system that runs can be marked, and the disk of one
+ * that does not return is kept.
+ */
 export const returnSteps: readonly ProcedureStep[] = [
   { step: 'power on', action: 'POWER_ON', usualMs: 15_000, optional: true },
   { step: 'wait', action: 'REACH', usualMs: minute },
@@ -94,8 +100,8 @@ export function stepsOfLoad(plan: 'post-load' | 'everything'): readonly Procedur
 }
 
 /**
- * From the mark to its check. A system that could not be marked before the first write may be the one that runs after it,
- * and answers now.
+ * From the mark to its check. A system that could not be marked before the first write may be
+ * the one that runs after it, and answers now.
  */
 export function stepsOfSecondWrite(steps: readonly ProcedureStep[]): readonly ProcedureStep[] {
   const at = (action: MachineAction): number => steps.findIndex((step) => step.action === action);

@@ -2,7 +2,10 @@
 export interface ActivityCall {
   /** Names the call; results and failures answer it. */
   readonly call: string;
-  /** The task queue that the workflow chose. Anyone who may call the Temporal server can move a task to another one. */
+  /**
+   * The task queue that the workflow chose. Anyone who may call the Temporal server can move a
+   * task to another one.
+   */
   readonly queue: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The update by which clients read: its arguments are whether the read is repeated, and the name and the arguments of a
- * query. The workflow refuses it with the answer, so the history records nothing. See
- * docs/decisions/0041-reads-are-refused-updates.md.
+ * The update by which clients read: its arguments are whether the read is repeated, and the
+ * name and the arguments of a query. The workflow refuses it with the answer, so the history
+ * records nothing. See docs/decisions/0041-reads-are-refused-updates.md.
  */
 export const readUpdateName = 'read';
 

@@ -1,4 +1,7 @@
-/** What an envelope has beside its message, so that it is valid once and for one receiver (docs/decisions/0044-messages-once.md). */
+/**
+ * What an envelope has beside its message, so that it is valid once and for one receiver
+ * (docs/decisions/0044-messages-once.md).
+ */
 export interface Seal {
   /**
    * The end of the envelope's validity, in ms since the epoch. Purpose `*` requires it. The codec server
@@ -30,8 +33,8 @@ interface EarlierRun {
 }
 
 /**
- * The messages that a workflow has accepted, over its whole lifetime. Bounded: of forgotten messages, the time remains,
- * and what was sealed before that time and is not in the list is refused.
+ * The messages that a workflow has accepted, over its whole lifetime. Bounded: of forgotten messages,
+ * the time remains, and what was sealed before that time and is not in the list is refused.
  */
 export interface TakenMessages {
   /** The id, and when the message was sealed. */

@@ -1,8 +1,8 @@
 /**
- * The only detail of a failure that leaves an attempt of one of Heddle's activities. Anyone who may call the server
- * can fail an activity with any type and any payload that it has recorded. So a failure counts only if this detail,
- * which is encrypted, was made for the very call that failed. Decisions are made by what is in it alone: causes are left
- * out, and only the Web UI shows them.
+ * The only detail of a failure that leaves an attempt of one of Heddle's activities. Anyone who may
+ * call the server can fail an activity with any type and any payload that it has recorded. So a
+ * failure counts only if this detail, which is encrypted, was made for the very call that failed.
+ * Decisions are made by what is in it alone: causes are left out, and only the Web UI shows them.
  */
 export interface SealedFailure {
   /** The call of the activity, as its workflow named it. */

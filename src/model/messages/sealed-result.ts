@@ -1,6 +1,6 @@
 /**
- * The result of an activity with the call that it answers and the time of its end, in ms since the epoch. The worker puts
- * every result into one, so what a plugin returns stays inside.
+ * The result of an activity with the call that it answers and the time of its end, in ms since
+ * the epoch. The worker puts every result into one, so what a plugin returns stays inside.
  */
 export interface SealedResult {
   readonly heddleAt: number;

@@ -13,16 +13,23 @@ export interface StartedRun {
   readonly startedAt: number;
 }
 
-/** Types of workflows that store or compute what their start holds, and change nothing: it may be repeated. */
+/**
+ * Types of workflows that store or compute what their start holds, and change nothing: it may be repeated.
+ */
 export const repeatableStarts: readonly string[] = ['artifactPart', 'plan'];
 
-/** How long the start of a client is valid, in ms. The server notes the start as it arrives, whether a worker runs or not. */
+/**
+ * How long the start of a client is valid, in ms. The server notes the start as it arrives,
+ * whether a worker runs or not.
+ */
 const startMs = 60_000;
 
 /** What the server appends to the workflow id in a Schedule. */
 const scheduleTime = /-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** Why a run must not be started by a payload, although it was sealed for this workflow; undefined if it may. */
+/**
+ * Why a run must not be started by a payload, although it was sealed for this workflow; undefined if it may.
+ */
 export function refuseStart(seal: Seal, run: StartedRun): MessageRefusal | undefined {
   const why = whyRefused(seal, run);
   // The clocks may have been set since the sender compared them.

@@ -1,7 +1,7 @@
 import { claimsContract, lockContract, rateLimiterContract } from '../account/contract.js';
 import { who } from '../argument-shapes.js';
 import { artifactPartContract, artifactsContract } from '../artifact/contract.js';
-import { clusterContract, groupContract, planContract } from '../cluster/contract.js';
+import { clusterContract, groupContract, planContract, revisionContract } from '../cluster/contract.js';
 import type { Arguments, Contract } from '../contract.js';
 import { imageContract } from '../image/contract.js';
 import { machineContract, nodeMachineContract } from '../machine/contract.js';
@@ -25,13 +25,14 @@ import { readUpdateName } from './read.js';
 const withoutMessages = { updates: {}, signals: {}, queries: {} };
 
 /**
- * The contracts of all workflows of Heddle, by type. A message without a row is refused. Shapes hold what a handler relies
- * on; whether a request makes sense now is the handler's question. State that a workflow carries to its next run is checked
- * in outline only: the run before sealed it.
+ * The contracts of all workflows of Heddle, by type. A message without a row is refused. Shapes
+ * hold what a handler relies on; whether a request makes sense now is the handler's question. State
+ * that a workflow carries to its next run is checked in outline only: the run before sealed it.
  */
 export const contracts = {
   cluster: clusterContract,
   group: groupContract,
+  revision: revisionContract,
   plan: planContract,
   pool: poolContract,
   machine: machineContract,

@@ -14,8 +14,9 @@ const mostAnswerBytes = 200;
 export const nothingTaken: TakenMessages = { ids: [], since: 0, answers: [] };
 
 /**
- * Signals between a cluster and its groups, which a group sends every few seconds, and a cluster has up to 400 groups.
- * They name the cluster and are numbered, so their handlers refuse repetitions (`model/cluster/numbered.ts`).
+ * Signals between a cluster and its groups, which a group sends every few seconds, and a
+ * cluster has up to 400 groups. They name the cluster and are numbered, so their handlers
+ * refuse repetitions (`model/cluster/numbered.ts`).
  */
 export const numberedSignals: readonly string[] = ['instruct', 'report'];
 
@@ -29,7 +30,10 @@ export interface Receiver {
 
 /** The failure type of a message that its sender may seal and send again. */
 export const sealAgainType = 'SealAgain';
-/** The failure type of a message that the workflow has taken. Its details are the answer, if the workflow has kept it. */
+/**
+ * The failure type of a message that the workflow has taken. Its details are the answer, if the
+ * workflow has kept it.
+ */
 export const repeatedType = 'Repeated';
 
 export interface MessageRefusal {
@@ -68,8 +72,9 @@ export function refuseTaken(
 }
 
 /**
- * Messages that were sealed then or earlier are refused. No message is taken that is more than `skewMs` ahead, so a later
- * time means that the server's clock was set back: then the last minute is valid, or the workflow would refuse all.
+ * Messages that were sealed then or earlier are refused. No message is taken that is more than
+ * `skewMs` ahead, so a later time means that the server's clock was set back: then the last
+ * minute is valid, or the workflow would refuse all.
  */
 function validFrom({ since }: TakenMessages, now: number): number {
   return since > now + skewMs ? now - skewMs : since;
@@ -81,7 +86,8 @@ export function withTaken(taken: TakenMessages, seal: Seal): TakenMessages {
   const ids = [...taken.ids, [seal.id ?? '', at] as const];
   const [first] = ids;
   if (ids.length <= mostIds || first === undefined) return { ...taken, ids };
-  // Taken after the server's clock was set back: by its time alone, it would be forgotten at once and could be repeated.
+  // Taken after the server's clock was set back: by its time alone, it would be forgotten at
+  // once and could be repeated.
   const forgotten = at <= taken.since ? first : ids.reduce((least, one) => (one[1] < least[1] ? one : least));
   return {
     ...taken,

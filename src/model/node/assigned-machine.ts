@@ -24,7 +24,9 @@ export function accountRef({
   return { name: provider, type, fields };
 }
 
-/** @param uid of the workflow that has the node: the one in its machine's key unless an earlier run made that. */
+/**
+ * @param uid of the workflow that has the node: the one in its machine's key unless an earlier run made that.
+ */
 export function probedNode(
   uid: string,
   {

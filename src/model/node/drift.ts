@@ -3,7 +3,7 @@
  * since it was confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and
  * SSH does not answer.
  */
-const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
+export const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
 export type Drift = (typeof drifts)[number];
 
 /** What the last probe found wrong with a machine. */

@@ -10,7 +10,10 @@ export interface Loss {
   readonly why: string;
 }
 
-/** The kind of an attempt's failure that ended with its worker, or was taken from it: the next one continues its work. */
+/**
+ * The kind of an attempt's failure that ended with its worker, or was taken from it: the next
+ * one continues its work.
+ */
 export const handedOver = 'HandedOver';
 
 /** The kind of a failure after which the task may still run, or may have been done. */
@@ -19,8 +22,26 @@ export const unknownOutcome = 'UnknownOutcome';
 /** The kind of the failure of a CREATE that was not sent: its workflow schedules it again. */
 export const notSent = 'NotSent';
 
-/** The kind of a failure that is the image's, or its library's: nothing was done, and any other machine would fail, too. */
+/**
+ * The kind of a failure that is the image's, or its library's: nothing was done, and any other
+ * machine would fail, too.
+ */
 export const imageUnusable = 'ImageUnusable';
+
+/** The kind of an attempt's failure whose worker stopped sending heartbeats. */
+export const workerLost = 'WorkerLost';
+
+/** Kinds of failure that the engine adds to those of plugins. */
+export const engineKinds = [
+  'Timeout',
+  'MachineLost',
+  'PluginChanged',
+  'Internal',
+  'Cancelled',
+  workerLost,
+  handedOver,
+  notSent,
+] as const;
 
 /** Details of a failed activity: the first detail of its ApplicationFailure. */
 export interface FailureDetails {
@@ -28,12 +49,13 @@ export interface FailureDetails {
   readonly result?: JsonObject;
   readonly exitCode?: number;
   readonly lost?: Loss;
+  readonly remedy?: string;
   readonly stdout?: string;
   readonly stderr?: string;
   readonly log?: string;
   /**
-   * Of CREATE at a provider that cannot be asked for its machine: this call made none, because it was not sent or the
-   * provider refused it.
+   * Of CREATE at a provider that cannot be asked for its machine: this call made none, because
+   * it was not sent or the provider refused it.
    */
   readonly madeNothing?: true;
   /** For NotSent. */

@@ -17,7 +17,10 @@ export interface Placement {
   readonly launchWithinMs?: number;
   /** Longest wait until the machine answers, in ms. */
   readonly confirmWithinMs?: number;
-  /** Longest time that an existing machine may not answer, in ms; unlike the other, without the wait for a worker. */
+  /**
+   * Longest time that an existing machine may not answer, in ms; unlike the other, without the
+   * wait for a worker.
+   */
   readonly answerWithinMs?: number;
   /** The account has machines that exist: another CREATE would allocate the same. */
   readonly isExisting?: true;

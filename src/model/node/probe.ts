@@ -79,8 +79,8 @@ export interface FindMachinesRequest {
   readonly clusterId: string;
   readonly provider: AccountRef;
   /**
-   * ClusterUids of previous runs, from FIND_PREVIOUS_RUNS. They identify machines of providers without tags, which do not
-   * have the cluster's name.
+   * ClusterUids of previous runs, from FIND_PREVIOUS_RUNS. They identify machines of providers
+   * without tags, which do not have the cluster's name.
    */
   readonly uids?: readonly string[];
 }

@@ -11,8 +11,8 @@ import type { Retried } from '../plan/intent/intent.js';
 import type { Step } from '../plan/plan.js';
 
 /**
- * Identity of a node's machine for CREATE; a new incarnation is a new machine. It depends on the node alone: after a reset of the
- * workflow, the node finds the machine that it had, in whatever order nodes are created.
+ * Identity of a node's machine for CREATE; a new incarnation is a new machine. It depends on the node alone:
+ * after a reset of the workflow, the node finds the machine that it had, in whatever order nodes are created.
  */
 export function recordMachine(node: NodeState, planned: PlannedPlacement): NodeState {
   return recordIncarnation(node, planned, usedIncarnation(node) + 1);
@@ -118,7 +118,8 @@ export function recordNothingMade(
 }
 
 /**
- * A person retries. If the failure asked to look for a machine at the provider first, this confirms that there is none.
+ * A person retries. If the failure asked to look for a machine at the provider first, this
+ * confirms that there is none.
  * @param at when, in ms since the epoch by the server's clock; undefined if this is unknown
  */
 export function recordRetry({ failure, ...node }: NodeState, at: number | undefined): NodeState {
@@ -148,7 +149,9 @@ export function isTriedAgain(node: NodeState, operation: string, retried: Retrie
   return node.excluded === operation || !isLeftOut(node, retried);
 }
 
-/** What failed finds its last run again: a retry that is delivered once more runs nothing for the second time. */
+/**
+ * What failed finds its last run again: a retry that is delivered once more runs nothing for the second time.
+ */
 export function reopenLastRun(node: NodeState): NodeState {
   const { failure, runs } = node;
   const last = failure === undefined ? undefined : runs[runKey(failure)];
@@ -161,7 +164,9 @@ export function reopenLastRun(node: NodeState): NodeState {
 export interface Occasion {
   readonly operation: string;
   readonly peers: number;
-  /** Of CREATE: when it made the machine, in ms since the epoch; absent if it found the machine, or may have. */
+  /**
+   * Of CREATE: when it made the machine, in ms since the epoch; absent if it found the machine, or may have.
+   */
   readonly madeAt?: number;
   /** Of STOP: it is the last that is done to take the service off the node. */
   readonly takesOff?: boolean;
@@ -227,8 +232,8 @@ export function recordHealth(
 }
 
 /**
- * Records an observation, and when it was made (RFC 3339); undefined: the machine is as it should be. A reboot
- * stays recorded until CONFIRM, because a machine that answers may have lost its services.
+ * Records an observation, and when it was made (RFC 3339); undefined: the machine is as it should be.
+ * A reboot stays recorded until CONFIRM, because a machine that answers may have lost its services.
  */
 export function recordObservation(
   before: NodeState,

@@ -15,13 +15,17 @@ export function knownBytes(value: object | undefined): number {
 }
 
 /**
- * Services of the nodes of one workflow, each counted on each node. New nodes beyond that get a workflow of their own.
+ * Services of the nodes of one workflow, each counted on each node. New nodes beyond that get a
+ * workflow of their own.
  */
 export const mostServices = 2_000;
 /** Facts of a service on a node, in bytes of JSON, with a part of what else is known of the node. */
 const factBytes = mostServices * 200;
 
-/** What the payloads, failures and different placements of the nodes of one workflow may have, in bytes of JSON. */
+/**
+ * What the payloads, failures and different placements of the nodes of one workflow may have,
+ * in bytes of JSON.
+ */
 export const payloadBounds = {
   cluster: bounds.cluster.nodes.most - factBytes,
   /** It has more nodes with less on each. */

@@ -14,8 +14,8 @@ export interface TaskRun {
 
 /**
  * The run of a task that begins. A run whose end is not known goes on.
- * @param retry uid of the last retry of the operation. After a reset, a later retry has the numbers of the cut-off run, so it
- * would take the results of an earlier one.
+ * @param retry uid of the last retry of the operation. After a reset, a later retry has the
+ * numbers of the cut-off run, so it would take the results of an earlier one.
  */
 export function nextRun(last: TaskRun | undefined, retry?: string): TaskRun {
   if (last !== undefined && last.over !== true) return last;

@@ -20,13 +20,15 @@ export interface NodeFacts {
   /** The operation in which EXEC ran last on the node. */
   readonly EXEC?: string;
   /**
-   * Services whose INITIALIZE was begun on the machine, which may hold their data until REMOVE; also services that the node no
-   * longer has.
+   * Services whose INITIALIZE was begun on the machine, which may hold their data until REMOVE;
+   * also services that the node no longer has.
    */
   readonly initialized?: readonly string[];
   /** The user requested the replacement of the machine in the running operation. */
   readonly toReplace?: true;
-  /** What an operation may remove here, because its first plan named it; another machine has no such record. */
+  /**
+   * What an operation may remove here, because its first plan named it; another machine has no such record.
+   */
   readonly mayRemove?: MayRemove;
   /** Drift found by the last probe. */
   readonly seen?: Drift;
@@ -68,8 +70,8 @@ export interface NodeState {
   /** Number of its machine; each new machine gets the next one. 0 until the first CREATE. */
   readonly incarnation: number;
   /**
-   * Incarnations up to this one are not given to its machines: an earlier node of its name may have had them, or the sweep
-   * deleted such a machine. Absent: 0.
+   * Incarnations up to this one are not given to its machines: an earlier node of its name may
+   * have had them, or the sweep deleted such a machine. Absent: 0.
    */
   readonly incarnationFloor?: number;
   readonly placement?: Placement;
@@ -89,7 +91,10 @@ export interface NodeState {
   readonly madeAt?: number;
   /** CREATE of its machine was begun and has not succeeded: there may be a machine of its key. */
   readonly createBegun?: true;
-  /** When a person confirmed, after that, that the provider has no such machine, in ms since the epoch by the server's clock. */
+  /**
+   * When a person confirmed, after that, that the provider has no such machine, in ms since the
+   * epoch by the server's clock.
+   */
   readonly absenceConfirmedAt?: number;
   /** Version of the peers in which this node changed last. */
   readonly changedAt: number;

@@ -29,13 +29,16 @@ export interface TaskRequest extends RunName {
   /** For CREATE and DELETE: an earlier task may have created the machine of this key: call `find` first. */
   readonly createBegun?: true;
   /**
-   * For CREATE and DELETE: when a person last confirmed that the provider has no such machine, in ms since the epoch by
-   * the server's clock.
+   * For CREATE and DELETE: when a person last confirmed that the provider has no such machine,
+   * in ms since the epoch by the server's clock.
    */
   readonly absenceConfirmedAt?: number;
   /** For DELETE of a machine that was never confirmed, and that no user named. */
   readonly discards?: true;
-  /** For DELETE: when CREATE made the machine, in ms since the epoch; absent if that may have been before a reset. */
+  /**
+   * For DELETE: when CREATE made the machine, in ms since the epoch; absent if that may have
+   * been before a reset.
+   */
   readonly madeAt?: number;
   /** For DELETE by the sweep: the machine must have no owner at that moment. */
   readonly swept?: true;

@@ -33,8 +33,8 @@ export interface Task {
       readonly type: string;
       readonly fields: JsonObject;
       /**
-       * JSON Pointers into `fields` to what holds values of nodes, providers, other clusters or secrets. A plugin
-       * that evaluates templates must not evaluate one there.
+       * JSON Pointers into `fields` to what holds values of nodes, providers, other clusters or
+       * secrets. A plugin that evaluates templates must not evaluate one there.
        */
       readonly literal?: readonly string[];
     };
@@ -67,8 +67,8 @@ export interface Peer {
   readonly nodenum: number;
   readonly group: string;
   /**
-   * Services whose INITIALIZE was begun on the node's present machine, or all services of an adopted machine: it may
-   * hold their data, also if they do not run. Absent where a task sees its own node only.
+   * Services whose INITIALIZE was begun on the node's present machine, or all services of an adopted
+   * machine: it may hold their data, also if they do not run. Absent where a task sees its own node only.
    */
   readonly initialized?: readonly string[];
 }

@@ -10,8 +10,8 @@ export function confirmAbsenceText(machine: MachineOf): string {
 }
 
 /**
- * What a failure with an unknown outcome adds for people: which machine to look for. Empty for tasks that leave no machine
- * behind which the provider may be unable to find.
+ * What a failure with an unknown outcome adds for people: which machine to look for. Empty for
+ * tasks that leave no machine behind which the provider may be unable to find.
  */
 export function unknownMachineText(activityType: string, [request]: readonly unknown[]): string {
   const isCreate = activityType === 'CREATE';

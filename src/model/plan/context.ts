@@ -1,4 +1,5 @@
 import type { Json } from '../json.js';
+import type { Losable } from '../cluster/consent.js';
 import type { ClusterSpec } from '../cluster/spec.js';
 import type { PlannedPlacement } from '../node/placement.js';
 import type { CurrentCluster } from './facts/current.js';
@@ -27,6 +28,8 @@ export interface PlanningInput {
    * plan named.
    */
   readonly again?: true;
+  /** Nodes whose machines may be lost, by group; absent: any. */
+  readonly losable?: Losable;
   /** Present while a limited apply is planned; the planner sets it. */
   readonly scope?: Scope;
 }

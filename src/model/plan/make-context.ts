@@ -7,7 +7,7 @@ import { isTouched, servicesAfter } from './intent/scope.js';
 import { missingNodes, replacementOf, splitByCount } from './machines/machines.js';
 import { outlinesOf, withDependents, type Outlines, type ServiceOutline } from './order/dependencies.js';
 import { downOrder, rollingOrder, upOrder } from './order/order.js';
-import { indexesOf } from './plan.js';
+import { indexesOf } from './ranges.js';
 import { rollingOf } from './rolling/rolling.js';
 
 /** Every service that the spec names or that some node has. */

@@ -19,8 +19,11 @@ export class PlanError extends Error {
 /** The request is right, but the state of the cluster does not permit it. */
 export class PlanRefused extends PlanError {}
 
-/** `Invalid`: the request is wrong. `Refused`: the state of the cluster does not permit it. */
-export const rejectionTypes = ['Invalid', 'Refused'] as const;
+/**
+ * `Invalid`: the request is wrong. `NotFound`: it names a node or service that does not exist. `Refused`: the state of
+ * the cluster does not permit it.
+ */
+export const rejectionTypes = ['Invalid', 'NotFound', 'Refused'] as const;
 type RejectionType = (typeof rejectionTypes)[number];
 
 /** PLAN rejects the request; it fails where planning may be repeated. */

@@ -1,3 +1,4 @@
+import { bringsToSpec } from './intent/intent.js';
 import { nodeId } from '../names.js';
 import type { PlanContext, PlanningInput, Rolling } from './context.js';
 import { limitToScope } from './intent/scope.js';
@@ -7,10 +8,11 @@ import { checkRemovals } from './machines/removals.js';
 import { allOutlines, makeContext } from './make-context.js';
 import { linkGates, withoutGates } from './order/gates.js';
 import { runKey } from '../node/run.js';
-import { indexesOf, type Kind, type Plan } from './plan.js';
+import type { Kind, Plan } from './plan.js';
+import { countOf, indexesOf } from './ranges.js';
 import { PlanError } from './plan-error.js';
 import { dependentsOf } from './rolling/dependents.js';
-import { stageDrains } from './rolling/drain.js';
+import { routerTasks, stageDrains } from './rolling/drain.js';
 import { rollingOf } from './rolling/rolling.js';
 import { draftExec, draftServices } from './work/draft-services.js';
 import { draftReplace, draftSpec } from './work/draft-spec.js';
@@ -30,26 +32,28 @@ export function planOperation(asked: PlanningInput): Plan {
   const { intent, spec } = input;
   const rolling = rollingOf(input);
   const working = rolling === undefined ? [] : workingButReplaced(input);
-  let { context, kinds, notes, own } = draftKinds(input, working);
+  let { context, kinds, notes, own, routing } = draftKinds(input, working);
   // A rolling plan replaces machines that still work only when nothing else is left, `width` at a time. The
   // next plan does the others: the readers of addresses are updated in between.
   if (working.length > 0 && kinds.every((kind) => kind.later === true))
-    ({ context, kinds, notes, own } = draftKinds(input, working.slice(rolling?.width)));
+    ({ context, kinds, notes, own, routing } = draftKinds(input, working.slice(rolling?.width)));
   const later = kinds.filter((kind) => kind.later === true).map(withoutGates);
   const now = linkGates(
     kinds.filter((kind) => kind.later === undefined),
     context,
   );
   checkRemovals(input, { ...now, later });
+  const repeated = later.length === 0 ? 0 : Math.max(0, routing - routingTasksOf(now.kinds));
   return {
     ...(input.scope === undefined ? now : { ...now, kinds: now.kinds.map(ownServices) }),
     ...(input.scope === undefined ? {} : { left: tasksLeft(draftKinds(whole, []).own, own) }),
     placements: input.placements,
     ...(later.length === 0 ? {} : { later }),
+    ...(repeated === 0 ? {} : { repeated }),
     width: rolling?.width,
     ...(rolling === undefined || isUniform(rolling) ? {} : { widths: rolling.widths }),
     ...(notes.length === 0 ? {} : { notes }),
-    spec: intent.kind === 'apply' || intent.kind === 'rollback' ? spec : undefined,
+    spec: bringsToSpec(intent.kind) ? spec : undefined,
   };
 }
 
@@ -87,6 +91,8 @@ interface Drafts {
   readonly notes: readonly string[];
   /** Without tasks of dependents, and of routers around batches of what they route to. */
   readonly own: readonly DraftKind[];
+  /** Tasks of routers around all batches. */
+  readonly routing: number;
 }
 
 /** Drafts twice where services stop that others need: once to see which, once with those that follow. */
@@ -96,7 +102,17 @@ function draftKinds(input: PlanningInput, postponed: readonly string[]): Drafts 
   const { following, notes } = dependentsOf(alone, without);
   const context = { ...alone, following };
   const drafts = following.size === 0 ? without : draftsOf(context);
-  return { context, kinds: stageDrains(context, mergeKinds(drafts)), notes, own: without };
+  const merged = mergeKinds(drafts);
+  const kinds = stageDrains(context, merged);
+  return { context, kinds, notes, own: without, routing: routerTasks(context, merged) };
+}
+
+function routingTasksOf(kinds: readonly Kind[]): number {
+  return kinds.reduce(
+    (sum, { nodes, chain }) =>
+      sum + countOf(nodes) * chain.filter(({ without }) => without !== undefined).length,
+    0,
+  );
 }
 
 /** How many tasks of the whole spec a part of it does not do; the part may repeat others. */
@@ -132,6 +148,7 @@ function draftsOf(context: PlanContext): readonly DraftKind[] {
   switch (intent.kind) {
     case 'apply':
     case 'rollback':
+    case 'scale':
     case 'delete':
       return draftSpec(context);
     case 'replace':

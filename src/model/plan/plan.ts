@@ -2,8 +2,10 @@ import type { Drift } from '../node/drift.js';
 import type { TaskVariables } from '../cluster/variables.js';
 import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import type { Action } from '../action.js';
+import type { ScaledCount } from '../cluster/scaled.js';
 import type { ClusterSpec } from '../cluster/spec.js';
 import type { Limits, ServerFeatures } from '../cluster/limits.js';
+import { countOf, type Range } from './ranges.js';
 
 /**
  * What one operation has to do: kinds of nodes with the chain each carries out, and the gates between them.
@@ -28,12 +30,18 @@ export interface Plan {
    * more.
    */
   readonly later?: readonly Kind[];
+  /** For people: tasks of routers around the batches of `later`, which have them when they are planned. */
+  readonly repeated?: number;
+  /** Counts by `scale` that differ from the file, by group. */
+  readonly scaled?: Readonly<Record<string, ScaledCount>>;
   /** Of a limited apply only: how many tasks the rest of the spec needs. */
   readonly left?: number;
 }
 
 /** A plan, and what the worker that planned knows. */
 export interface ServedPlan extends Plan {
+  /** Of what it does, so that an operation can be limited to a plan that a user saw. */
+  readonly digest: string;
   /** What the server offers, as the worker that planned found it. */
   readonly features: ServerFeatures;
   /** How much one workflow carries, by the configuration of that worker. */
@@ -44,6 +52,8 @@ export interface ServedPlan extends Plan {
   readonly plugins?: PluginPins;
   /** Values of variables that are outputs of other clusters; absent if there are none. */
   readonly imports?: TaskVariables;
+  /** Names of the providers that take machines back instead of deleting them; absent if there are none. */
+  readonly releasing?: readonly string[];
 }
 
 export const purposes = ['create', 'update', 'replace', 'remove', 'exec'] as const;
@@ -52,7 +62,6 @@ export type Purpose = (typeof purposes)[number];
 export interface Kind {
   readonly group: string;
   readonly purpose: Purpose;
-  /** Node indexes within the group, as inclusive ranges. */
   readonly nodes: readonly Range[];
   readonly chain: readonly Step[];
   /** Services its nodes have when the plan is done. */
@@ -60,8 +69,6 @@ export interface Kind {
   /** In a limited apply: they are not all services of the group, or more. */
   readonly ownServices?: true;
 }
-
-export type Range = readonly [first: number, last: number];
 
 export interface Step {
   readonly action: Action;
@@ -91,27 +98,6 @@ export interface Step {
   readonly withinMs?: number;
   /** Wait after it, in ms, before it counts as done. */
   readonly settleMs?: number;
-}
-
-export function countOf(ranges: readonly Range[]): number {
-  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
-}
-
-export function indexesOf(ranges: readonly Range[]): readonly number[] {
-  const indexes: number[] = [];
-  for (const [first, last] of ranges) for (let index = first; index <= last; index += 1) indexes.push(index);
-  return indexes;
-}
-
-/** Makes ranges of indexes in rising order. */
-export function rangesOf(indexes: readonly number[]): readonly Range[] {
-  const ranges: [number, number][] = [];
-  for (const index of indexes) {
-    const open = ranges.at(-1);
-    if (open !== undefined && open[1] === index - 1) open[1] = index;
-    else ranges.push([index, index]);
-  }
-  return ranges;
 }
 
 /** A plan without any task changes nothing. */

@@ -12,9 +12,9 @@ import { changeRequest, type PoolState } from './state.js';
 import { supply } from './supply.js';
 
 /**
- * Serves requests in order of priority, then fairly between tenants, then of arrival. A request gets all of its
- * nodes at once, from one provider pool, or waits. While one waits for capacity nothing is created for later
- * ones, so none starves; they still get what it does not need.
+ * Serves requests in order of priority, then fairly between tenants, then of arrival. A request
+ * gets all of its nodes at once, from one provider pool, or waits. While one waits for capacity
+ * nothing is created for later ones, so none starves; they still get what it does not need.
  */
 export function admit(pool: PoolState, now: number): void {
   if (pool.spec === undefined) return;

@@ -124,7 +124,9 @@ export interface Missing {
   readonly why: string;
 }
 
-/** How much too much it would be, by all limits that hold in the provider pool; undefined if there is room. */
+/**
+ * How much too much it would be, by all limits that hold in the provider pool; undefined if there is room.
+ */
 export function missingFor(
   pool: PoolState,
   ledger: CapacityLedger,

@@ -27,8 +27,8 @@ export function refuseExport(pool: PoolState): string | undefined {
 }
 
 /**
- * Why its machines cannot move: the server records who has them, or that is not known. A provider pool that is no
- * longer configured may still have nodes.
+ * Why its machines cannot move: the server records who has them, or that is not known. A
+ * provider pool that is no longer configured may still have nodes.
  */
 function boundMachines({ placements, providerTypes = {}, nodes }: PoolState): string | undefined {
   const places: (readonly [string, string])[] = [
@@ -48,7 +48,9 @@ function boundMachines({ placements, providerTypes = {}, nodes }: PoolState): st
   return undefined;
 }
 
-/** What a restored pool starts with. Leases begin again, because requesters could not renew them meanwhile. */
+/**
+ * What a restored pool starts with. Leases begin again, because requesters could not renew them meanwhile.
+ */
 export function restoredPool(records: PoolRecords, now: number): CarriedPool {
   const { exported: _exported, library: _library, ...pool } = records.carried;
   return {

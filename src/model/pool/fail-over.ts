@@ -58,7 +58,9 @@ function openLedgers(pool: PoolState, now: number): Ledgers {
   return { whole, replacing: openForReplacing(pool, whole) };
 }
 
-/** A provider takes at least so long: the next time it gets twice as much, so that no request moves for ever. */
+/**
+ * A provider takes at least so long: the next time it gets twice as much, so that no request moves for ever.
+ */
 function noteSlowness(
   pool: PoolState,
   { providerPool, label, askedAt = 0, acceptedAt }: PoolNode,
@@ -117,7 +119,9 @@ function demandOf(pool: PoolState, node: PoolNode): Demand {
   return pool.requests[request] ?? { labels: [node.label], declined: {} };
 }
 
-/** Takes the capacity of another provider pool that could serve the demand at once; false if there is none. */
+/**
+ * Takes the capacity of another provider pool that could serve the demand at once; false if there is none.
+ */
 function reserve(pool: PoolState, ledger: CapacityLedger, node: PoolNode, now: number): boolean {
   const demand = demandOf(pool, node);
   for (const name of others(pool, node)) {

@@ -10,9 +10,9 @@ const overdueMs = 10 * 60_000;
 const mostServed = 1_000;
 
 /**
- * Requests that wait, the next one first. Among those of equal priority the next is of the tenant with the fewest
- * nodes for its weight; it is chosen after the one before was served, from what tenants have then. Requests
- * that are `isPassed` are left out. Changes nothing.
+ * Requests that wait, the next one first. Among those of equal priority the next is of the
+ * tenant with the fewest nodes for its weight; it is chosen after the one before was served,
+ * from what tenants have then. Requests that are `isPassed` are left out. Changes nothing.
  */
 export function* inFairOrder(
   pool: PoolState,
@@ -34,7 +34,9 @@ export function noteServed(pool: PoolState, tenant: string | undefined, now: num
   (pool.servedAt ??= bareRecord())[tenant ?? ''] = now;
 }
 
-/** Forgets what no longer matters, and the longest ago if that is too much: a tenant is any text of a caller. */
+/**
+ * Forgets what no longer matters, and the longest ago if that is too much: a tenant is any text of a caller.
+ */
 export function forgetServed({ servedAt = {} }: PoolState, now: number): void {
   for (const [tenant, at] of Object.entries(servedAt)) if (isForgotten(at, now)) delete servedAt[tenant];
   const left = Object.entries(servedAt);

@@ -85,7 +85,9 @@ export function refusalOf(
     : `the limits of tenant ${request.tenant} are too small: ${overText(ofTenant, limit)}`;
 }
 
-/** Whether requests are better served elsewhere: a machine of one of these labels was too slow there lately. */
+/**
+ * Whether requests are better served elsewhere: a machine of one of these labels was too slow there lately.
+ */
 export function isAvoided(pool: PoolState, labels: readonly string[], name: string, now: number): boolean {
   return labels.some((label) => (pool.resting[offerKey(name, label)]?.until ?? 0) > now);
 }

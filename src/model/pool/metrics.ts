@@ -1,7 +1,8 @@
 import { addTo } from './amounts.js';
 import { inOrder } from './order.js';
 import { pausesIn } from './pause.js';
-import type { MetricPoint, PoolMetric } from './metric-table.js';
+import type { MetricPoint } from '../metric.js';
+import type { PoolMetric } from './metric-table.js';
 import { requestStates } from './request.js';
 import type { PoolState } from './state.js';
 
@@ -90,7 +91,19 @@ function figuresOfTenants({ name: pool, spec, nodes, requests }: PoolState): rea
   const owned = count(
     Object.values(nodes).flatMap((node) => (node.request === undefined ? [] : [nameOf(node)])),
   );
+  const oldest = new Map<string, number>();
+  for (const request of Object.values(requests))
+    if (request.state === 'requested')
+      oldest.set(
+        nameOf(request),
+        Math.min(request.createdAt, oldest.get(nameOf(request)) ?? request.createdAt),
+      );
   return [...named, ''].flatMap((tenant): readonly Figure[] => [
+    {
+      name: 'heddle_pool_tenant_oldest_request_timestamp_seconds',
+      tags: { pool, tenant },
+      value: Math.round((oldest.get(tenant) ?? 0) / 1_000),
+    },
     { name: 'heddle_pool_tenant_waiting', tags: { pool, tenant }, value: waiting.get(tenant) ?? 0 },
     { name: 'heddle_pool_tenant_nodes', tags: { pool, tenant }, value: owned.get(tenant) ?? 0 },
   ]);

@@ -86,7 +86,10 @@ export function isTaken({ state }: Pick<PoolNode, 'state'>): boolean {
   return state === 'in-use' || state === 'hold';
 }
 
-/** Of all nodes of a pool those that can be deleted without taking one from its user, also on the same machine. */
+/**
+ * Of all nodes of a pool those that can be deleted without taking one from its user, also on
+ * the same machine.
+ */
 export function nodesWithoutUser<Node extends Pick<PoolNode, 'id' | 'state' | 'backing'>>(
   nodes: readonly Node[],
 ): readonly Node[] {

@@ -15,7 +15,9 @@ export function signatureOf({ labels, tenant, prefers = '', declined }: NodeRequ
   );
 }
 
-/** Why requests wait. Of equal waiting requests admission considers the first; the others wait for the same. */
+/**
+ * Why requests wait. Of equal waiting requests admission considers the first; the others wait for the same.
+ */
 export function reasonsBySignature({ requests }: PoolState): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>();
   for (const request of Object.values(requests))

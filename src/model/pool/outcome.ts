@@ -128,7 +128,9 @@ function noteLaunch(pool: PoolState, node: PoolNode, now: number): void {
   pool.launchTimes = { ...pool.launchTimes, [key]: times };
 }
 
-/** Removes a node whose machine no longer exists. Ends pauses, so that waiting requests are considered again. */
+/**
+ * Removes a node whose machine no longer exists. Ends pauses, so that waiting requests are considered again.
+ */
 export function nodeGone(pool: PoolState, id: string, now: number): void {
   const node = pool.nodes[id];
   if (node === undefined) return;

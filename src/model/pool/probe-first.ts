@@ -8,8 +8,8 @@ import { changePoolNode, changeRequest, type PoolState } from './state.js';
 /** Free nodes that are probed beside one that a request needs, in case that one does not answer. */
 const substitutes = 2;
 /**
- * Pause before the second probe, and before it is tried again if it could not be made, in ms. An SSH server that
- * restarts, or a network that is gone for a moment, costs no ready nodes.
+ * Pause before the second probe, and before it is tried again if it could not be made, in ms.
+ * An SSH server that restarts, or a network that is gone for a moment, costs no ready nodes.
  */
 const secondAfterMs = 10_000;
 
@@ -56,7 +56,9 @@ function substitutesFor(
   });
 }
 
-/** It did not answer the first probe: its requests get other nodes, and it is probed once more, after a pause. */
+/**
+ * It did not answer the first probe: its requests get other nodes, and it is probed once more, after a pause.
+ */
 export function nodeSilent(pool: PoolState, id: string, why: string, now: number): void {
   const node = pool.nodes[id];
   if (node?.state !== 'ready') return;

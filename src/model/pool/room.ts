@@ -13,7 +13,10 @@ const requestBytes = 250;
 const nodeBytes = 700;
 const comingBytes = 350;
 
-/** What nodes and requests may have together. Nodes may have been made with two different placements of each label. */
+/**
+ * What nodes and requests may have together. Nodes may have been made with two different
+ * placements of each label.
+ */
 function mostFor({ spec, placements }: Pick<PoolState, 'spec' | 'placements'>): number {
   return mostCarried - knownBytes(spec) - 2 * knownBytes(placements);
 }

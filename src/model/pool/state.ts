@@ -32,7 +32,8 @@ export interface PoolState {
   /** The last that ended, newest first. */
   ended: readonly EndedRequest[];
   /**
-   * When a person last abandoned a node whose machine was unknown to its provider, in ms since the epoch by the server's clock.
+   * When a person last abandoned a node whose machine was unknown to its provider, in ms since
+   * the epoch by the server's clock.
    */
   absenceConfirmedAt?: number;
   readonly counters: { node: number; request: number; version: number };

@@ -5,8 +5,8 @@ import { reasonsBySignature, signatureOf } from './order.js';
 import type { PoolState } from './state.js';
 
 /**
- * The tenants whose requests wait, in the order in which their next requests are considered. Tenants with nodes that
- * ask for no more count for the fair shares.
+ * The tenants whose requests wait, in the order in which their next requests are considered.
+ * Tenants with nodes that ask for no more count for the fair shares.
  */
 export function viewWaiting(pool: PoolState, now: number): readonly TenantWaiting[] {
   const ledger = openLedger(pool, now);

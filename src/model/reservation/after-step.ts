@@ -83,7 +83,8 @@ const askAgainMs = 30_000;
 const silentLoads = 2;
 
 /**
- * Handles the check after a reservation: it determines whether the machine may have been used, not whether it is healthy.
+ * Handles the check after a reservation: it determines whether the machine may have been used,
+ * not whether it is healthy.
  */
 function afterCheck(
   state: ReservationsState,

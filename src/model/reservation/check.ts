@@ -85,7 +85,10 @@ export function refuseExtension(state: ReservationsState, { id, to }: ExtendRequ
   return `machine ${machine} is reserved for ${next.user} from ${isoOf(next.from)} on (${next.id}), so reservation ${id} can be extended at most until ${isoOf(Math.max(blocking.from, reservation.to))}`;
 }
 
-/** A reservation can be cancelled until it is ready, and returned from its start on: between these, both end it. */
+/**
+ * A reservation can be cancelled until it is ready, and returned from its start on: between
+ * these, both end it.
+ */
 export function refuseEnd(
   state: ReservationsState,
   id: string,

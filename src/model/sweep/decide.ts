@@ -101,7 +101,10 @@ function seenAgain({ now, earlier }: Evidence, { name: account }: SweptAccount, 
   };
 }
 
-/** A record that appears later is of something else: a restored cluster may give an incarnation to another node. */
+/**
+ * A record that appears later is of something else: a restored cluster may give an incarnation
+ * to another node.
+ */
 function kindOf(earlier: readonly Leak[], suspect: Suspect, before: Leak | undefined): LeakKind {
   const { kind, askedOf } = suspect;
   if (isForgotten(earlier, suspect, before)) return askedOf === undefined ? 'orphan' : 'lost';
@@ -137,8 +140,8 @@ function stopOf({ now, input: { resumed }, stopped, missing }: Evidence): Stop |
 }
 
 /**
- * One unreadable account stops all deletions: the knowledge is incomplete. So does a machine that this database
- * has no record of: others may belong to clusters that it does not know either.
+ * One unreadable account stops all deletions: the knowledge is incomplete. So does a machine that
+ * this database has no record of: others may belong to clusters that it does not know either.
  */
 function refusalsOf(
   { reports, input }: Evidence,
@@ -156,8 +159,8 @@ function refusalsOf(
 }
 
 /**
- * Of all accounts, each cluster once. Suspects are named up to a limit; of those beyond no earlier pass is known to have
- * seen a record.
+ * Of all accounts, each cluster once. Suspects are named up to a limit; of those beyond no
+ * earlier pass is known to have seen a record.
  */
 function unknownClusters(
   reports: readonly AccountReport[],

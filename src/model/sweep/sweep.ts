@@ -37,10 +37,10 @@ export interface SweptAccount {
 }
 
 /**
- * `orphan`: its cluster does not exist. `lost`: its cluster exists and does not know it. `unknown`: this database has no
- * record of its creation. `abandoned`: a user abandoned it. `duplicate`: a second machine of one key, whose node has the
- * other. `unreadable`: it has Heddle's tag, but its key cannot be read. `captured`: an image that a user captured from a
- * machine whose workflow was terminated.
+ * `orphan`: its cluster does not exist. `lost`: its cluster exists and does not know it. `unknown`:
+ * this database has no record of its creation. `abandoned`: a user abandoned it. `duplicate`: a second
+ * machine of one key, whose node has the other. `unreadable`: it has Heddle's tag, but its key cannot
+ * be read. `captured`: an image that a user captured from a machine whose workflow was terminated.
  */
 export type LeakKind = Leak['kind'];
 
@@ -68,7 +68,9 @@ export interface AccountReport {
 /** A cluster, or a previous run of one, that this database does not contain. */
 export type UnknownCluster = NonNullable<SweepReport['unknown']>[number];
 
-/** A pool or image that was moved here: its earlier machines and images have the tag of another installation. */
+/**
+ * A pool or image that was moved here: its earlier machines and images have the tag of another installation.
+ */
 export interface Origin {
   /** The first part of their keys. */
   readonly uid: string;
@@ -79,7 +81,10 @@ export interface Origin {
 export interface SweepAccounts {
   readonly origins?: readonly Origin[];
   readonly accounts: readonly SweptAccount[];
-  /** A sweep that a worker took part in and that the server does not know: its database was restored from a backup. */
+  /**
+   * A sweep that a worker took part in and that the server does not know: its database was
+   * restored from a backup.
+   */
   readonly missing?: MissingPass;
 }
 

@@ -1,5 +1,5 @@
 import { ApplicationFailure, uuid4 } from '@temporalio/workflow';
-import { describeIntent, retriedBy, type Intent } from '../../model/plan/intent/intent.js';
+import { bringsToSpec, describeIntent, retriedBy, type Intent } from '../../model/plan/intent/intent.js';
 import type {
   AbandonRequest,
   ApplyReply,
@@ -10,6 +10,7 @@ import type {
   RetryRequest,
 } from '../../model/cluster/contract.js';
 import { bounds } from '../../model/bounds.js';
+import type { Consent } from '../../model/cluster/consent.js';
 import { shortUid } from '../../model/names.js';
 import { firstWithin } from '../../model/carried.js';
 import { refuseTooLarge } from '../../model/cluster/carry.js';
@@ -17,6 +18,7 @@ import { refuseLocked } from '../../model/cluster/locked.js';
 import { rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { isUndeletable } from '../../model/node/abandon.js';
 import { isTriedAgain, recordRetry } from '../../model/node/record.js';
+import { missingRevisionText } from '../../model/cluster/revision.js';
 import { specBefore, type ClusterState, type Resumed } from '../../model/cluster/state.js';
 import { abandonNode } from './carried-nodes.js';
 import { clusterExecutor } from './cluster-executor.js';
@@ -26,7 +28,7 @@ import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructWorking } from './groups.js';
 import { changeNodes, changeOperation, type Memory } from './memory.js';
 import { sameAsUnderWay } from './same-apply.js';
-import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
+import { refuseBusy, refuseDeleting, refuseOutdated, refuseUnknownNodes } from './refuse.js';
 
 /** Why an apply is refused; undefined if it is accepted. Handlers only queue operations. */
 export function refuseApply(memory: Memory, request: ApplyRequest): string | undefined {
@@ -37,9 +39,11 @@ export function refuseApply(memory: Memory, request: ApplyRequest): string | und
   if (request.createOnly === true && (spec !== undefined || operation !== undefined || queue.length > 0)) {
     return `cluster ${name} already exists with another spec; apply without --create-only to change it`;
   }
-  const { spec: wanted, ...intent } = request;
+  const { consent } = request;
   return (
-    refuseBusy(memory.state, request.queue === true) ?? refuseTooLarge(memory.state, { intent, spec: wanted })
+    refuseOutdated(memory.state, consent?.basedOn) ??
+    refuseBusy(memory.state, request.queue === true) ??
+    refuseTooLarge(memory.state, { intent: applyIntentOf(request), spec: request.spec, consent })
   );
 }
 
@@ -52,18 +56,21 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
   if (same !== undefined && operation?.state === 'held' && request.queue !== true)
     putBeforeHeld(memory, same);
   if (same !== undefined) return { operation: same, clusterUid: memory.state.uid, unchanged: true };
-  const { width, nodes, services } = request;
-  const intent: Intent = { kind: 'apply', width, nodes, services };
   return reply(
     memory,
     queueOperation(memory, {
-      intent,
+      intent: applyIntentOf(request),
       by: request.by,
       ...requested(),
       spec: request.spec,
+      consent: request.consent,
       waits: request.queue === true,
     }),
   );
+}
+
+function applyIntentOf({ width, nodes, services }: ApplyRequest): Intent {
+  return { kind: 'apply', width, nodes, services };
 }
 
 /** A queued operation no longer waits for the end of the held one: it replaces it. */
@@ -75,7 +82,8 @@ function putBeforeHeld(memory: Memory, id: string): void {
 }
 
 /** Everything but apply and delete. What the request names is checked when it is planned. */
-export function refuseOperate(memory: Memory, { intent, queue = false }: OperateRequest): string | undefined {
+export function refuseOperate(memory: Memory, request: OperateRequest): string | undefined {
+  const { intent, queue = false, spec, consent } = request;
   const { state } = memory;
   const deleting = refuseDeleting(state, 'it can only be deleted');
   if (deleting !== undefined) return deleting;
@@ -86,20 +94,31 @@ export function refuseOperate(memory: Memory, { intent, queue = false }: Operate
     intent.kind === 'replace'
       ? (refuseUnknownNodes(memory, intent.nodes) ?? refuseLocked(state))
       : intent.kind === 'rollback'
-        ? refuseRollback(state)
+        ? refuseRollback(state, request)
         : undefined;
   if (unfit !== undefined) return unfit;
-  const busy = refuseBusy(state, queue) ?? refuseTooLarge(state, { intent });
+  const busy =
+    refuseOutdated(state, consent?.basedOn) ??
+    refuseBusy(state, queue) ??
+    refuseTooLarge(state, { intent, spec, consent });
   if (busy !== undefined) return busy;
   if (operation?.state !== 'held' || queue || intent.kind === 'rollback') return undefined;
-  if (intent.kind === 'replace' && ['apply', 'rollback', 'replace'].includes(operation.kind))
+  // The file of an operation that was never planned would be forgotten.
+  if (intent.kind === 'scale' && state.planned === true) return undefined;
+  if (intent.kind === 'replace' && (bringsToSpec(operation.kind) || operation.kind === 'replace'))
     return refuseOutside(operation, intent.nodes);
-  return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, apply a corrected file, cancel or delete first`;
+  return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, scale, apply a corrected file, cancel or delete first`;
 }
 
 /** Only delete removes a cluster. */
-function refuseRollback(state: ClusterState): string | undefined {
-  const { name } = state;
+function refuseRollback(state: ClusterState, { intent, spec }: OperateRequest): string | undefined {
+  const { name, revisions } = state;
+  const wanted = intent.kind === 'rollback' ? intent.revision : undefined;
+  if (wanted !== undefined) {
+    if (!revisions.some(({ number }) => number === wanted))
+      return missingRevisionText(name, wanted, revisions);
+    return spec === undefined ? `the request has no spec of revision ${wanted}` : undefined;
+  }
   return specBefore(state) === undefined
     ? `cluster ${name} has no previous spec to return to; run 'heddle delete ${name}' to delete it`
     : undefined;
@@ -116,12 +135,18 @@ function refuseOutside({ id, what, intent }: Operation, nodes: readonly string[]
     : `operation ${id} (${what}) is held and does not include ${outside.join(', ')}; cancel it first, or replace only its nodes`;
 }
 
-export function acceptOperate(memory: Memory, { intent, by, queue = false }: OperateRequest): ApplyReply {
+export function acceptOperate(memory: Memory, request: OperateRequest): ApplyReply {
+  const { intent, by, queue = false, consent } = request;
   const { operation } = memory.state;
   if (intent.kind === 'replace' && operation?.state === 'held' && !queue)
     return replaceInHeld(memory, operation, intent.nodes);
-  const spec = intent.kind === 'rollback' ? specBefore(memory.state) : undefined;
-  return reply(memory, queueOperation(memory, { intent, by, ...requested(), waits: queue, spec }));
+  const spec = intent.kind === 'rollback' ? specOfRollback(memory.state, request) : undefined;
+  return reply(memory, queueOperation(memory, { intent, by, ...requested(), waits: queue, spec, consent }));
+}
+
+function specOfRollback(state: ClusterState, { intent, spec }: OperateRequest): unknown {
+  const isRevision = intent.kind === 'rollback' && intent.revision !== undefined;
+  return isRevision ? spec : specBefore(state);
 }
 
 /** A held operation keeps its place: its nodes get new machines, and it continues. */
@@ -293,6 +318,7 @@ export interface Queueing {
   /** When a client requested it, in ms since the epoch, also if the server delivers the request again after a reset. */
   readonly at?: number;
   readonly spec?: unknown;
+  readonly consent?: Consent | undefined;
   /** Let the operations before it end first, a held one too. */
   readonly waits?: boolean;
   /** Before all that wait. */
@@ -303,7 +329,7 @@ export interface Queueing {
 
 export function queueOperation(
   memory: Memory,
-  { intent, by, uid, at, spec, waits = false, first = false, cause }: Queueing,
+  { intent, by, uid, at, spec, consent, waits = false, first = false, cause }: Queueing,
 ): string {
   const { counters, queue } = memory.state;
   const id = String(counters.operation + 1);
@@ -311,7 +337,12 @@ export function queueOperation(
     ...newOperation(id, { intent, by, uid, at }),
     ...(cause === undefined ? {} : { cause }),
   };
-  const queued = { operation, spec, ...(waits ? { waits } : {}) };
+  const queued = {
+    operation,
+    spec,
+    ...(consent === undefined ? {} : { consent }),
+    ...(waits ? { waits } : {}),
+  };
   change(memory, {
     counters: { ...counters, operation: counters.operation + 1 },
     queue: first ? [queued, ...queue] : [...queue, queued],
@@ -358,7 +389,9 @@ export function endOperation(memory: Memory, end: Operation['state'], operation:
   const isCurrent = current === undefined || current.id === operation.id;
   change(memory, {
     history: rememberedOf([ended, ...history]),
-    ...(isCurrent ? { operation: undefined, target: undefined, planned: undefined, retry: undefined } : {}),
+    ...(isCurrent
+      ? { operation: undefined, target: undefined, consent: undefined, planned: undefined, retry: undefined }
+      : {}),
   });
   noteOutcome(memory, ended);
 }

@@ -1,6 +1,7 @@
 import { hostname, nodeId } from '../../model/names.js';
 import type { AdoptedMachine, NodeState } from '../../model/node/state.js';
-import { indexesOf, type Kind, type Plan } from '../../model/plan/plan.js';
+import type { Kind, Plan } from '../../model/plan/plan.js';
+import { indexesOf } from '../../model/plan/ranges.js';
 import type { Removal } from '../../model/plan/plan.js';
 import { recordAdopted, recordRemoval } from '../../model/node/record.js';
 import { announceNode, changeNode, hideNode, showNode, type NodesMemory } from './memory.js';

@@ -1,6 +1,7 @@
 import { nodeId } from '../../model/names.js';
 import { isMember, rowsWith, type Instruction } from '../../model/cluster/group.js';
-import { indexesOf, type Kind, type Plan, type ServedPlan } from '../../model/plan/plan.js';
+import type { Kind, Plan, ServedPlan } from '../../model/plan/plan.js';
+import { indexesOf } from '../../model/plan/ranges.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import { nodeReferences } from '../../model/cluster/output-nodes.js';
 import { taskVariables } from '../../model/cluster/variables.js';

@@ -1,10 +1,11 @@
+import { withCounts } from '../../model/cluster/scaled.js';
+import { bringsToSpec } from '../../model/plan/intent/intent.js';
 import { membershipVersion } from '../../model/node/peers.js';
 import { payloadBounds } from '../../model/node/room.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/cluster/group.js';
 import { addFailure, addMissing, type OperationFailure } from '../../model/cluster/operation.js';
 import { replacesLost } from '../../model/cluster/repair.js';
-import type { OperationKind } from '../../model/plan/intent/intent.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import {
   countGate,
@@ -152,16 +153,16 @@ export function nodeFailed(
 function isTolerated(memory: Memory, { service = '' }: OperationFailure): boolean {
   const { operation, spec } = memory.state;
   const { maxFailures = 0 } = spec?.services[service]?.rolling ?? {};
-  return rollingKinds.includes(operation?.kind) && (operation?.missing?.services[service] ?? 0) < maxFailures;
+  const { kind, missing } = operation ?? {};
+  const rolls = bringsToSpec(kind) || kind === 'restart' || kind === 'reconfigure';
+  return rolls && (missing?.services[service] ?? 0) < maxFailures;
 }
-
-const rollingKinds: readonly (OperationKind | undefined)[] = ['apply', 'rollback', 'restart', 'reconfigure'];
 
 /** The cluster's policy says `continue`, or the node's group keeps its minimum without it. */
 function mayContinueWithout(memory: Memory, specGroup: string): boolean {
-  const { spec, operation } = memory.state;
-  if (operation?.kind !== 'apply' && operation?.kind !== 'rollback') return false;
-  if (spec?.onFailure === 'continue') return true;
-  const { count: wanted = 0, minimum = wanted } = spec?.nodes[specGroup] ?? {};
-  return (operation.missing?.groups[specGroup] ?? 0) < wanted - minimum;
+  const { spec, operation, scaled } = memory.state;
+  if (spec === undefined || operation === undefined || !bringsToSpec(operation.kind)) return false;
+  if (spec.onFailure === 'continue') return true;
+  const { count = 0, minimum = count } = withCounts(spec, scaled).nodes[specGroup] ?? {};
+  return (operation.missing?.groups[specGroup] ?? 0) < count - minimum;
 }

@@ -8,6 +8,7 @@ import { signalIfThere } from '../signal-if-there.js';
 import type { Memory } from './memory.js';
 import { clusterEventSignal } from '../messages.js';
 import { conditionOf } from '../inbox.js';
+import { countOperation } from '../metrics.js';
 
 const eventOf: Readonly<Partial<Record<OperationState, ClusterEventType>>> = {
   held: 'operation.held',
@@ -20,6 +21,12 @@ const eventOf: Readonly<Partial<Record<OperationState, ClusterEventType>>> = {
 
 /** Announces that an operation has ended or is held, by its state. */
 export function noteOutcome(memory: Memory, operation: Operation): void {
+  countOperation(operation);
+  noteState(memory, operation);
+}
+
+/** Announces the state of an operation that was counted before. */
+export function noteState(memory: Memory, operation: Operation): void {
   const type = eventOf[operation.state];
   if (type !== undefined) note(memory, type, operation);
 }

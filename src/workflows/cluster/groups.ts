@@ -24,7 +24,7 @@ import { anyEarlierGroup } from '../../model/cluster/numbered.js';
 import { firstWithin, jsonBytes, mostSent } from '../../model/carried.js';
 import { membershipVersion } from '../../model/node/peers.js';
 import { mostServices } from '../../model/node/room.js';
-import { countOf } from '../../model/plan/plan.js';
+import { countOf } from '../../model/plan/ranges.js';
 import { workflowTaskMs } from '../../model/resumption.js';
 import { defaultPriorityKey, spend } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';

@@ -13,6 +13,7 @@ import type { ClusterState, Halt } from '../../model/cluster/state.js';
 import { change, type EntityMemory } from '../entity.js';
 import type { NodesState } from '../../model/cluster/work.js';
 import { conditionOf } from '../inbox.js';
+import { withCounts } from '../../model/cluster/scaled.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 
 /** Holds the nodes of a workflow during one run. The state itself is never mutated. */
@@ -141,8 +142,8 @@ export async function keepMemo(memory: Memory): Promise<never> {
   let published = stableJson((workflowInfo().memo?.['heddleSpec'] ?? null) as Json);
   for (;;) {
     const seen = memory.changes;
-    const { spec } = memory.state;
-    const summary = spec === undefined ? null : summariseSpec(spec);
+    const { spec, scaled } = memory.state;
+    const summary = spec === undefined ? null : summariseSpec(withCounts(spec, scaled));
     if (published !== stableJson(summary) && memory.closing !== true) {
       published = stableJson(summary);
       upsertMemo({ heddleSpec: summary });

@@ -1,17 +1,24 @@
 import { allHandlersFinished, ApplicationFailure } from '@temporalio/workflow';
 import { withDependents, withNeeds } from '../../model/plan/order/dependencies.js';
-import { retriedBy, type Intent } from '../../model/plan/intent/intent.js';
+import { bringsToSpec, retriedBy, type Intent } from '../../model/plan/intent/intent.js';
 import type { Json } from '../../model/json.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import { outlinesOf } from '../../model/plan/order/dependencies.js';
 import { stableJson } from '../../model/node/payload.js';
-import { servicesOf, type ClusterState, type QueuedOperation } from '../../model/cluster/state.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
+import {
+  servicesOf,
+  withLockOf,
+  type ClusterState,
+  type QueuedOperation,
+} from '../../model/cluster/state.js';
 import { endOperation, queueOperation } from './accept.js';
 import { change, now } from '../entity.js';
 import { instructAll } from './groups.js';
-import { isPublished, noteOutcome } from './events.js';
+import { isPublished, noteOutcome, noteState } from './events.js';
 import { forgetOperation, forgottenNodes, restoreNodes } from './forgotten.js';
 import { changeNodes, changeOperation, type Memory } from './memory.js';
+import { dropRevisions } from './revisions.js';
 import { operate, type OperationEnd } from './operate.js';
 import { undeletedText } from './settle.js';
 import { condition } from '../inbox.js';
@@ -58,7 +65,8 @@ export async function startNextOperation(memory: Memory): Promise<OperationEnd> 
 }
 
 function beginOperation(memory: Memory): void {
-  const next = nextQueued(memory.state);
+  const earlier = memory.state;
+  const next = nextQueued(earlier);
   if (next === undefined) return;
   const { operation: held } = memory.state;
   if (held !== undefined) endOperation(memory, 'superseded', held);
@@ -69,7 +77,8 @@ function beginOperation(memory: Memory): void {
     queue,
     operation,
     stopped: stoppedBy(memory.state, operation.intent),
-    target: next.spec,
+    target: targetOf(earlier, next),
+    consent: next.consent,
     planned: undefined,
     retry: undefined,
   });
@@ -91,10 +100,16 @@ function stoppedBy(state: ClusterState, intent: Intent): readonly string[] {
   return stopped.filter((name) => !started.includes(name));
 }
 
+/** A rollback keeps the lock that the cluster has when it begins. */
+function targetOf(state: ClusterState, { operation, spec }: QueuedOperation): unknown {
+  return operation.kind === 'rollback' && spec !== undefined ? withLockOf(state, spec as ClusterSpec) : spec;
+}
+
 function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
   if (left > 0) return;
-  const { spec, achieved } = memory.state;
-  if (spec === undefined || (kind !== 'apply' && kind !== 'rollback')) return;
+  const { spec, achieved, scaled } = memory.state;
+  if (spec === undefined || !bringsToSpec(kind)) return;
+  change(memory, { achievedCounts: scaled });
   if (
     achieved !== undefined &&
     stableJson(achieved as unknown as Json) === stableJson(spec as unknown as Json)
@@ -106,7 +121,10 @@ function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
 /**
  * A request that could not be planned changed nothing: its nodes are as the operation before left them, which is held if it was.
  */
-function restore(memory: Memory, { operation, nodes, target, planned, stopped, retry }: ClusterState): void {
+function restore(
+  memory: Memory,
+  { operation, nodes, target, consent, planned, stopped, retry }: ClusterState,
+): void {
   change(memory, { stopped });
   restoreNodes(memory, forgottenNodes(nodes));
   instructAll(memory, { do: 'restore' });
@@ -116,10 +134,11 @@ function restore(memory: Memory, { operation, nodes, target, planned, stopped, r
     operation,
     history,
     ...(target === undefined ? {} : { target }),
+    ...(consent === undefined ? {} : { consent }),
     ...(planned === undefined ? {} : { planned }),
     ...(retry === undefined ? {} : { retry }),
   });
-  noteOutcome(memory, operation);
+  noteState(memory, operation);
 }
 
 function endHalted(memory: Memory, operation: Operation): void {
@@ -143,7 +162,9 @@ function endHalted(memory: Memory, operation: Operation): void {
 function holdOrRollBack(memory: Memory, operation: Operation): void {
   const { spec, achieved } = memory.state;
   const byPolicy =
-    operation.kind === 'apply' && spec?.onFailure === 'rollback' && (operation.failures ?? []).length > 0;
+    (operation.kind === 'apply' || operation.kind === 'scale') &&
+    spec?.onFailure === 'rollback' &&
+    (operation.failures ?? []).length > 0;
   if (!byPolicy || achieved === undefined) {
     const why = byPolicy
       ? { reason: `${operation.reason ?? ''}; there is no previous spec to return to` }
@@ -182,6 +203,8 @@ export async function isOver(memory: Memory, end: OperationEnd): Promise<boolean
       Object.keys(memory.state.groups).length === 0,
   );
   // Asked for while the groups were ending: the cluster lives on.
+  if (memory.state.queue.length > 0) return false;
+  await dropRevisions(memory);
   if (memory.state.queue.length > 0) return false;
   if (rejected) throw ApplicationFailure.nonRetryable(last.reason ?? 'the spec was rejected', 'Invalid');
   return true;

@@ -6,10 +6,11 @@ import { packCurrent, unpackPlan } from '../../model/plan/packed.js';
 import { cutText } from '../../model/carried.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
 import { isRejection } from '../../model/plan/plan-error.js';
-import { describeIntent, retriedBy } from '../../model/plan/intent/intent.js';
+import { bringsToSpec, describeIntent, retriedBy } from '../../model/plan/intent/intent.js';
 import { removalsOf } from '../../model/plan/machines/removals.js';
 import { holdsForRepairOnly, removalPolicy } from '../../model/cluster/repair.js';
-import { aimOf, servicesOf } from '../../model/cluster/state.js';
+import { aimOf, countsBefore, servicesOf, type ClusterState } from '../../model/cluster/state.js';
+import { differingCounts, plannedCounts, type Counts } from '../../model/cluster/scaled.js';
 import { summarise } from '../../model/plan/facts/summarise.js';
 import { adoptOfLostGroups, adoptPreviousRun, tracesAfter, type FoundMachines } from './adoption.js';
 import { cancelRun } from './carried-nodes.js';
@@ -33,6 +34,7 @@ import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
 import { importsFor, reportAgain } from './outputs.js';
 import { probeNodes } from './probe-nodes.js';
+import { endRevisions, noteRevision, storeRevision } from './revisions.js';
 import { servicesOfGroups, applyPlan } from './apply-plan.js';
 import { condition, conditionOf } from '../inbox.js';
 import { recorded } from '../recorded.js';
@@ -86,7 +88,14 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (found === undefined || memory.halt !== undefined) return 'halted';
     const { adopted, refused } = found;
     if (refused !== undefined) return refuse(memory, refused);
+    const revision = plan.spec && (await storeRevision(memory, plan.spec));
+    if (memory.halt !== undefined) {
+      await endRevisions(revision === undefined ? [] : [revision]);
+      return 'halted';
+    }
+    const gone = plan.spec === undefined ? [] : noteRevision(memory, revision);
     adopt(memory, plan, { adopted, lost });
+    await endRevisions(gone);
     return undefined;
   } catch (error) {
     if (isCancellation(error)) return 'halted';
@@ -142,7 +151,7 @@ function isFirst({ state }: Memory, plan: ServedPlan): boolean {
 async function probeAllNodes(memory: Memory): Promise<void> {
   const { operation, name, uid, fresh = false, resumed, retry, history } = memory.state;
   if (operation === undefined) return;
-  const probe = operation.kind === 'apply' || operation.kind === 'rollback';
+  const probe = bringsToSpec(operation.kind);
   const { toReplace = [], retriedAt } = resumed ?? {};
   const named = fresh && operation.intent.kind === 'replace' ? operation.intent.nodes : toReplace;
   instructAll(memory, {
@@ -169,7 +178,7 @@ async function probeAllNodes(memory: Memory): Promise<void> {
 }
 
 async function planWhatIsLeft(memory: Memory): Promise<PlanReply> {
-  const { operation, name, planned } = memory.state;
+  const { operation, name, planned, consent } = memory.state;
   const intent = operation?.intent ?? { kind: 'apply' };
   const request: PackedPlanRequest = {
     clusterName: name,
@@ -177,6 +186,7 @@ async function planWhatIsLeft(memory: Memory): Promise<PlanReply> {
     current: packCurrent(summarise(memory.state)),
     spec: aimOf(memory.state),
     ...(planned === undefined ? {} : { again: planned }),
+    ...(consent === undefined ? {} : { consent }),
   };
   const summary = `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}`;
   return schedule('PLAN', request, { summary });
@@ -218,6 +228,7 @@ function adopt(
       importsChanged: undefined,
       ...reportAgain(memory.state),
       spec,
+      scaled: differingCounts(spec, countsOfOperation(memory.state)),
       retired: Object.fromEntries(retired),
       ...importsFor(memory.state, retired, imports),
     });
@@ -226,6 +237,7 @@ function adopt(
   const removals = memory.state.planned === true ? [] : removalsOf(plan);
   change(memory, {
     planned: true,
+    consent: undefined,
     coordination: {
       needed: gates,
       passed: {},
@@ -265,6 +277,14 @@ function adopt(
   if (left !== undefined) changeOperation(memory, { left });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
   noteStart(memory);
+}
+
+/** The counts by scale that the plan of the operation under way has. */
+function countsOfOperation(state: ClusterState): Counts {
+  const { operation, scaled } = state;
+  return operation === undefined
+    ? scaled
+    : plannedCounts(operation.intent, { scaled, scaledBefore: countsBefore(state) });
 }
 
 async function executeWork(memory: Memory): Promise<OperationEnd> {

@@ -1,4 +1,5 @@
 import { queuedOperations } from '../../model/cluster/operation.js';
+import { type Basis, isSameBasis } from '../../model/cluster/consent.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import { groupOfNode } from './groups.js';
 import type { Memory } from './memory.js';
@@ -7,6 +8,36 @@ import type { Memory } from './memory.js';
 export function refuseDeleting({ name, operation, queue }: ClusterState, then: string): string | undefined {
   const deleting = operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete');
   return deleting ? `cluster ${name} is being deleted; ${then}` : undefined;
+}
+
+export function basisOf({
+  uid,
+  counters,
+  operation,
+  retry,
+}: Pick<ClusterState, 'uid' | 'counters' | 'operation' | 'retry'>): Basis {
+  return {
+    clusterUid: uid,
+    operation: counters.operation,
+    ...(operation === undefined ? {} : { state: operation.state }),
+    ...(retry === undefined ? {} : { retry }),
+  };
+}
+
+/** The request was made for an earlier state. */
+export function refuseOutdated(state: ClusterState, basedOn: Basis | undefined): string | undefined {
+  if (basedOn === undefined) return undefined;
+  const { name, uid, counters, operation, queue, history } = state;
+  if (basedOn.clusterUid !== undefined && basedOn.clusterUid !== uid)
+    return `cluster ${name} was created again since this was planned; plan again`;
+  if (isSameBasis(basedOn, basisOf(state))) return undefined;
+  const known = [...queue.map((queued) => queued.operation), ...(operation === undefined ? [] : [operation])];
+  const latest = [...known, ...history].find(({ id }) => id === String(counters.operation));
+  const which =
+    latest === undefined
+      ? ''
+      : `: operation ${latest.id} (${latest.what} by ${latest.by}) is ${latest.state} now`;
+  return `cluster ${name} has changed since this was planned${which}; plan again`;
 }
 
 export function refuseBusy(

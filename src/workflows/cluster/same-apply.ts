@@ -1,3 +1,4 @@
+import { allowTheSame } from '../../model/cluster/consent.js';
 import type { ApplyRequest } from '../../model/cluster/contract.js';
 import type { QueuedOperation } from '../../model/cluster/state.js';
 import type { Json } from '../../model/json.js';
@@ -17,7 +18,9 @@ export function sameAsUnderWay({ state, halt }: Memory, request: ApplyRequest): 
   if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete'))
     return undefined;
   const isSame = (entry: QueuedOperation): boolean =>
-    isWanted(entry.spec) && hasScope(entry.operation.intent, request);
+    isWanted(entry.spec) &&
+    hasScope(entry.operation.intent, request) &&
+    allowTheSame(entry.consent, request.consent);
   const replacesHeld = operation?.state === 'held' && request.queue !== true;
   // The last one that waits decides what the cluster becomes.
   const queued = replacesHeld ? queue.find(isSame) : queue.findLast((entry) => entry.spec !== undefined);
@@ -29,6 +32,12 @@ export function sameAsUnderWay({ state, halt }: Memory, request: ApplyRequest): 
   // An operation that is being cancelled does not do it.
   if (operation?.kind !== 'apply' || halt !== undefined || !hasScope(operation.intent, request))
     return undefined;
+  // Once it is planned, what it does is settled; a saved plan is carried out by its own operation.
+  const isAllowed =
+    state.planned === true
+      ? request.consent?.planDigest === undefined
+      : allowTheSame(state.consent, request.consent);
+  if (!isAllowed) return undefined;
   return isWanted(state.target ?? state.spec) ? operation.id : undefined;
 }
 
@@ -36,8 +45,6 @@ export function sameAsUnderWay({ state, halt }: Memory, request: ApplyRequest): 
 function hasScope(intent: Intent, wanted: Pick<ApplyRequest, 'nodes' | 'services'>): boolean {
   const sorted = (names: readonly string[] | undefined): Json => names?.toSorted() ?? null;
   const own: typeof wanted = intent.kind === 'apply' ? intent : {};
-  return (
-    stableJson([sorted(own.nodes), sorted(own.services)]) ===
-    stableJson([sorted(wanted.nodes), sorted(wanted.services)])
-  );
+  const scope = ({ nodes, services }: typeof wanted): string => stableJson([sorted(nodes), sorted(services)]);
+  return scope(own) === scope(wanted);
 }

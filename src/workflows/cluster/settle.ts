@@ -1,3 +1,4 @@
+import { bringsToSpec } from '../../model/plan/intent/intent.js';
 import { sizeOf } from '../../model/cluster/group.js';
 import type { Operation } from '../../model/cluster/operation.js';
 import { taskTitle } from '../../model/names.js';
@@ -85,7 +86,7 @@ export function hasSettledServices(operation: Pick<Operation, 'kind' | 'state'> 
 }
 
 function changesServices(kind: Operation['kind'] | undefined): boolean {
-  return kind === 'apply' || kind === 'rollback' || kind === 'delete';
+  return bringsToSpec(kind) || kind === 'delete';
 }
 
 /** Forgets removed nodes, and services that no node has; groups do so when the next operation begins. */

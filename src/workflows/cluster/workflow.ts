@@ -1,3 +1,4 @@
+import { basisOf } from './refuse.js';
 import type { Handlers } from '../handlers.js';
 import { clusterContract, type PlainRequest } from '../../model/cluster/contract.js';
 import { bounds } from '../../model/bounds.js';
@@ -169,10 +170,13 @@ function openState(input: ClusterInput): ClusterState {
     nodes: {},
     peers: noPeers,
     queue: [],
+    revisions: [],
+    scaled: {},
+    achievedCounts: {},
     history: [],
     checks: { asked: 0, done: 0 },
     incarnation: 0,
-    counters: { operation: 0, nodenum: 0, group: 0 },
+    counters: { operation: 0, nodenum: 0, group: 0, revision: 0 },
     groups: {},
     features: { searchAttributes: false },
     limits: defaultLimits,
@@ -242,7 +246,7 @@ function queriesOf(memory: Memory): Handlers<typeof clusterContract>['queries'] 
     sources: () => Object.keys(importsOf(memory.state.spec)),
     current: () => {
       refuse(unreadText(memory));
-      return packCurrent(summarise(memory.state));
+      return { ...packCurrent(summarise(memory.state)), basis: basisOf(memory.state) };
     },
     payload: (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
     node: (nodeId) => nodeReply(memory, nodeId),

@@ -238,7 +238,10 @@ function askForUploads(memory: ImageMemory): BuildReply {
   return { build: newest.number };
 }
 
-/** Of machines that could not be deleted: their failures asked to look for those that the provider may be unable to find. */
+/**
+ * Of machines that could not be deleted: their failures asked to look for those that the
+ * provider may be unable to find.
+ */
 function confirmAbsence(memory: ImageMemory, absenceConfirmedAt: number): void {
   const { machines } = memory.state;
   const asked = machines.filter(({ name }) => memory.tried.includes(name)).map(({ name }) => name);

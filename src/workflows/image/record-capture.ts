@@ -11,9 +11,9 @@ interface CaptureTarget {
 }
 
 /**
- * Records the image of a build before it is captured: from then on there may be one, even if the response is
- * lost. If the target exists already, or may exist, nothing was captured, and the record goes: it would have an
- * image deleted that is not the build's.
+ * Records the image of a build before it is captured: from then on there may be one, even if
+ * the response is lost. If the target exists already, or may exist, nothing was captured, and
+ * the record goes: it would have an image deleted that is not the build's.
  */
 export async function recordCapture(
   memory: ImageMemory,

@@ -13,8 +13,8 @@ export interface Target {
 }
 
 /**
- * Brings files of a build to provider accounts in parallel. A failed upload is recorded and stops no other. Ends
- * only after all of them, also when the build is cancelled: a running upload may still create an image.
+ * Brings files of a build to provider accounts in parallel. A failed upload is recorded and stops no other.
+ * Ends only after all of them, also when the build is cancelled: a running upload may still create an image.
  */
 export async function uploadAll(
   memory: ImageMemory,
@@ -51,8 +51,9 @@ export function pauseOfUploads({ state }: ImageMemory, provider: string): string
 }
 
 /**
- * Files are on the builders of the site that made them, so these bring them away. While uploads to the account
- * are paused, a build waits only for the account it is validated at; other uploads follow after the build.
+ * Files are on the builders of the site that made them, so these bring them away. While uploads
+ * to the account are paused, a build waits only for the account it is validated at; other
+ * uploads follow after the build.
  */
 async function upload(
   memory: ImageMemory,

@@ -34,8 +34,8 @@ export function judgeImage(
 }
 
 /**
- * The disk that the machine booted must be another than before: without the mark of this load and, if there is a record,
- * with that of the image.
+ * The disk that the machine booted must be another than before: without the mark of this load
+ * and, if there is a record, with that of the image.
  */
 export function judgeDisk(
   memory: MachineMemory,

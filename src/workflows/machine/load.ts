@@ -80,8 +80,8 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
 }
 
 /**
- * The steps after loading, on request. If they fail or are cut off, the machine has its image and is not ready: it is
- * failed, and says so, until they or a load succeed.
+ * The steps after loading, on request. If they fail or are cut off, the machine has its image
+ * and is not ready: it is failed, and says so, until they or a load succeed.
  */
 async function postLoadOnly(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
   const { image } = order;

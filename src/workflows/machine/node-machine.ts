@@ -192,8 +192,8 @@ async function settleMachine(
   if (rewrites(intent) && state === 'available' && did !== 'post-load')
     return { repair: false, rewritten: payload };
   const goesOff = intent.kind === 'power' && intent.verb === 'off';
-  // Steps after loading that failed or were cut off, also in a load that wrote nothing: what they left undone is
-  // unknown.
+  // Steps after loading that failed or were cut off, also in a load that wrote nothing: what
+  // they left undone is unknown.
   const unfinished = state === 'failed' || (memory.postLoadBegun === true && did === undefined);
   const disturbed = memory.offByUs === true || intent.kind === 'power' || unfinished;
   if (goesOff || !disturbed) return { repair: false };

@@ -51,7 +51,9 @@ export async function runAction(
   return outcome;
 }
 
-/** What a failed operation has to undo; returns what takes the note back if the action was certainly not done. */
+/**
+ * What a failed operation has to undo; returns what takes the note back if the action was certainly not done.
+ */
 function noteUndoable(memory: MachineMemory, action: MachineAction): (error: unknown) => void {
   const fact = action === 'POWER_OFF' ? 'offByUs' : action === 'SET_BOOT' ? 'bootByUs' : undefined;
   if (fact === undefined || memory[fact] === true) return () => undefined;

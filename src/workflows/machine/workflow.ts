@@ -202,7 +202,8 @@ function detailsOf({ name, state, why, registration, image, operation, history }
 const patienceMs = 20_000;
 
 /**
- * Asks the machine's provider for an image. This changes nothing, so it is not an operation and waits for none.
+ * Asks the machine's provider for an image. This changes nothing, so it is not an operation and
+ * waits for none.
  */
 async function askImage(memory: MachineMemory, image: ImageRef): Promise<Knowledge> {
   if (!can(memory, 'IMAGE_EXISTS')) return { is: 'unknown', why: 'its provider cannot report this' };
@@ -229,8 +230,8 @@ const asksProvider: readonly MachineIntent['kind'][] = [
 ];
 
 /**
- * Applies the present settings of the machine's account: heddle.yaml, or the build of the workers, may have changed
- * since its registration.
+ * Applies the present settings of the machine's account: heddle.yaml, or the build of the
+ * workers, may have changed since its registration.
  */
 async function refreshAccount(memory: MachineMemory, { kind }: MachineIntent): Promise<void> {
   if (!asksProvider.includes(kind)) return;

@@ -1,19 +1,9 @@
-import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
+import { workflowInfo } from '@temporalio/workflow';
 import { figuresOf, type Figure } from '../../model/pool/metrics.js';
-import type { MetricPoint, PoolMetric } from '../../model/pool/metric-table.js';
 import type { NodeRequest } from '../../model/pool/request.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import type { PoolState } from '../../model/pool/state.js';
-
-/**
- * Takes the metrics of workflows in the worker's process. The SDK's own metrics of workflows have labels in camel
- * case, which cannot be changed.
- */
-export interface MetricSinks extends Sinks {
-  heddleMetrics: { publish(points: readonly MetricPoint<PoolMetric>[]): void };
-}
-
-const { heddleMetrics } = proxySinks<MetricSinks>();
+import { publishPoints } from '../metrics.js';
 
 /**
  * Metrics of a pool as last published by this process. Not part of the pool's state: another worker publishes
@@ -43,7 +33,7 @@ export function publishMetrics(published: Published, pool: PoolState, now: numbe
     figuresOf(pool).map((figure) => [JSON.stringify([figure.name, figure.tags]), figure]),
   );
   published.figures = figures;
-  heddleMetrics.publish([
+  publishPoints([
     {
       name: 'heddle_pool_published_timestamp_seconds',
       tags: { pool: pool.name },
@@ -70,14 +60,13 @@ export function publishLaunch(
   result: string,
   now: number,
 ): void {
-  if (workflowInfo().unsafe.isReplaying) return;
   const tags = {
     pool: pool.name,
     label,
     provider_pool: providerPool,
     provider: providerOf(pool, providerPool),
   };
-  heddleMetrics.publish([
+  publishPoints([
     { name: 'heddle_pool_launches', tags: { ...tags, result }, value: 1 },
     ...(result === 'ready'
       ? [{ name: 'heddle_pool_launch_duration' as const, tags, value: secondsBetween(createdAt, now) }]

@@ -19,9 +19,9 @@ export function permitsFor(
 }
 
 /**
- * How long one deletion holds its permit, in ms; it is tried again later, after pauses that hold none.
- * Undefined: as long as the action may take. That holds for a machine without an id, because DELETE waits until an
- * earlier CREATE must have become visible before it looks for the machine.
+ * How long one deletion holds its permit, in ms; it is tried again later, after pauses that hold
+ * none. Undefined: as long as the action may take. That holds for a machine without an id, because
+ * DELETE waits until an earlier CREATE must have become visible before it looks for the machine.
  */
 export function deleteBudgetMs(
   { pool }: Pick<PoolMemory, 'pool'>,

@@ -11,7 +11,9 @@ import { schedule } from '../schedule.js';
 import type { PoolMemory } from './memory.js';
 import { accountRef, probedNode } from '../../model/node/assigned-machine.js';
 
-/** How long a machine has to answer: the first time, while requests wait for it, and the second time; in ms. */
+/**
+ * How long a machine has to answer: the first time, while requests wait for it, and the second time; in ms.
+ */
 const answersWithinMs = { first: 2_000, second: 5_000 } as const;
 /** Requests get their nodes unprobed after that, e.g. without a worker at the site. */
 const budgetMs = 20_000;

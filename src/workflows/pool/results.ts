@@ -24,7 +24,10 @@ function kindOf(pool: PoolState, node: PoolNode, { kind }: LaunchFailure): strin
   return kind === 'Timeout' && hasUnknownMachine(pool, node) ? unknownOutcome : kind;
 }
 
-/** Whether its CREATE may have made a machine that the provider cannot find: no other machine may take its place. */
+/**
+ * Whether its CREATE may have made a machine that the provider cannot find: no other machine
+ * may take its place.
+ */
 export function hasUnknownMachine(
   { providerTypes }: PoolState,
   { machine: { facts, createBegun, placement } }: PoolNode,

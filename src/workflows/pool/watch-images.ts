@@ -8,8 +8,8 @@ import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 
 /**
- * An image without an offer that nodes wait for is asked again after this: the next one of its name does not know of the
- * subscription. Others are asked some time later.
+ * An image without an offer that nodes wait for is asked again after this: the next one of its
+ * name does not know of the subscription. Others are asked some time later.
  */
 const againMs = 60_000;
 const believedMs = 3_600_000;

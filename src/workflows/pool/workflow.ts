@@ -106,9 +106,9 @@ function stepPool(memory: PoolMemory): NextStep {
 }
 
 /**
- * An exported pool does nothing. A CREATE comes to its end, so that the records say what became of its machine, and
- * so do batches. Other tasks are cancelled, and the export waits for their attempts in flight: the restored pool
- * begins them again.
+ * An exported pool does nothing. A CREATE comes to its end, so that the records say what became
+ * of its machine, and so do batches. Other tasks are cancelled, and the export waits for their
+ * attempts in flight: the restored pool begins them again.
  */
 function pauseExported(memory: PoolMemory, now: number): NextStep {
   cancelWork(memory);

@@ -7,8 +7,8 @@ export interface Lacking {
 }
 
 /**
- * Finds machines for a reservation and takes them. Machines that do not answer are passed over as long as there are others;
- * one of them may be the free one, so all must have answered before there are too few.
+ * Finds machines for a reservation and takes them. Machines that do not answer are passed over as long as
+ * there are others; one of them may be the free one, so all must have answered before there are too few.
  * @param take Chooses and records in one step: a search takes time, in which others take machines.
  * @throws ActivityFailure if the machines could not be listed, or there are too few and some do not answer.
  */

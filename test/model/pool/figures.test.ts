@@ -62,7 +62,7 @@ describe('metrics of a pool', () => {
       );
     admit(shared, 1);
     const found = figuresOf(shared).flatMap(({ name, tags, value }) =>
-      name.startsWith('heddle_pool_tenant_') ? [[name.slice(19), tags['tenant'], value]] : [],
+      /^heddle_pool_tenant_(waiting|nodes)$/.test(name) ? [[name.slice(19), tags['tenant'], value]] : [],
     );
     expect(found).toEqual([
       ['waiting', 'acme', 1],
@@ -71,6 +71,25 @@ describe('metrics of a pool', () => {
       ['nodes', 'beta', 0],
       ['waiting', '', 2],
       ['nodes', '', 0],
+    ]);
+  });
+
+  it('show since when the oldest request of a tenant waits, and 0 if none does', () => {
+    const late = openPool({
+      labels: { a: {} },
+      providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: 1 } }) },
+      tenants: { acme: {}, beta: {} },
+    });
+    for (const [index, tenant] of ['beta', 'acme', 'acme', 'made-up'].entries())
+      addRequest(late, { id: `r${index}`, labels: ['a'], requester: 'test', tenant }, (index + 1) * 60_000);
+    admit(late, 1);
+    const since = figuresOf(late).flatMap(({ name, tags, value }) =>
+      name === 'heddle_pool_tenant_oldest_request_timestamp_seconds' ? [[tags['tenant'], value]] : [],
+    );
+    expect(since).toEqual([
+      ['acme', 120],
+      ['beta', 0],
+      ['', 240],
     ]);
   });
 

@@ -61,6 +61,10 @@ describe('the machine of a node', () => {
 
   it('is inspected while its cluster is busy, and switched while it is not; its services are started again', async () => {
     await cluster('web');
+    await expect(ground.begin('web/app-9', { kind: 'status' })).rejects.toMatchObject({
+      code: 'NotFound',
+      message: expect.stringContaining('cluster web has no node app-9'),
+    });
     const machine = await machineOf('web');
     const restart = await points.arm('before', 'START');
     const { operation } = await stack.client.operate('web', { kind: 'restart', services: [] });
@@ -254,10 +258,14 @@ describe('the machine of a node', () => {
   });
 
   it('is refused if it does not exist, and for other callers', async () => {
-    expect((await ground.operate('nobody/app-1', { kind: 'status' })).operation).toMatchObject({
-      state: 'failed',
-      failure: { message: expect.stringContaining('cluster nobody does not exist') },
-    });
+    for (const [name, message] of [
+      ['nobody/app-1', 'cluster nobody does not exist'],
+      ['pool/nobody/small-1', 'pool nobody does not exist'],
+    ] as const)
+      await expect(ground.begin(name, { kind: 'status' })).rejects.toMatchObject({
+        code: 'NotFound',
+        message: expect.stringContaining(message),
+      });
     await expect(ground.begin('web/app-1', { kind: 'reserve', user: 'ada' })).rejects.toMatchObject({
       code: 'Invalid',
       message: expect.stringContaining('status, power, load, capture, unload'),

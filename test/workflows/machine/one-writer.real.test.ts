@@ -12,7 +12,9 @@ import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.
 import { until } from '../../harness/until.js';
 
 const names = ['m1', 'm2', 'm3', 'm4', 'm5'];
-/** Deaths of the worker during one load, and during one capture, of every machine: together 40 cut attempts. */
+/**
+ * Deaths of the worker during one load, and during one capture, of every machine: together 40 cut attempts.
+ */
 const deaths = settingOf('HEDDLE_DEATHS', 4);
 const started = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 const web = { name: 'web', revision: '1' };

@@ -1,7 +1,8 @@
 import type { Outlines } from '../order/dependencies.js';
 import type { MayRemove, NodeFacts, ServiceFacts } from '../../node/state.js';
 import { nodeId } from '../../names.js';
-import { indexesOf, rangesOf, type Range } from '../plan.js';
+import { indexesOf, rangesOf, type Range } from '../ranges.js';
+import type { Counts } from '../../cluster/scaled.js';
 import type { TaskVariables } from '../../cluster/variables.js';
 
 /** The actions that an operation may do once more although nothing changed. */
@@ -20,6 +21,8 @@ export type PlannedFacts = Omit<NodeFacts, 'services' | 'EXEC' | 'mayRemove'> & 
   readonly executed?: true;
   /** It failed, and the operation under way (`now`) or one before it went on without it. */
   readonly excluded?: 'now' | 'before';
+  /** Its machine was in an earlier run of the cluster, and may hold data. */
+  readonly adopted?: true;
   /** What the operation under way named for removal. */
   readonly mayRemove?: Omit<MayRemove, 'operation'>;
   readonly services: Readonly<Record<string, PlannedServiceFacts>>;
@@ -42,6 +45,9 @@ export interface CurrentCluster {
   readonly locked?: true;
   /** Names of outputs that other clusters use, by the names of those. */
   readonly readers?: Readonly<Record<string, readonly string[]>>;
+  /** Counts that users set instead of those in the file, and those that a rollback restores. */
+  readonly scaled?: Counts;
+  readonly scaledBefore?: Counts;
   /** The values that variables had of other clusters. */
   readonly imports?: TaskVariables;
 }

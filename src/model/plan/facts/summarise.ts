@@ -17,13 +17,23 @@ import { uidOfKey } from '../../names.js';
 import type { MayRemove, NodeState } from '../../node/state.js';
 import { stableJson } from '../../node/payload.js';
 import { peersChangedAt } from '../../node/peers.js';
-import { indexesOf, rangesOf, type Range } from '../plan.js';
-import { servicesOf, type ClusterState } from '../../cluster/state.js';
+import { indexesOf, rangesOf, type Range } from '../ranges.js';
+import { countsBefore, servicesOf, type ClusterState } from '../../cluster/state.js';
 
 /** What only the whole cluster knows of its nodes. */
 export type Summarised = Pick<
   ClusterState,
-  'spec' | 'retired' | 'operation' | 'stopped' | 'peers' | 'imports' | 'readers'
+  | 'spec'
+  | 'achieved'
+  | 'before'
+  | 'retired'
+  | 'operation'
+  | 'stopped'
+  | 'scaled'
+  | 'achievedCounts'
+  | 'peers'
+  | 'imports'
+  | 'readers'
 >;
 
 /**
@@ -51,7 +61,17 @@ function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentClus
     ...(spec?.lock === true ? { locked: true } : {}),
     ...(stopped.length === 0 ? {} : { stopped }),
     ...(read.length === 0 ? {} : { readers: Object.fromEntries(read) }),
+    ...scaledFacts(state),
     ...(imports === undefined ? {} : { imports }),
+  };
+}
+
+function scaledFacts(state: Summarised): Pick<CurrentCluster, 'scaled' | 'scaledBefore'> {
+  const { scaled } = state;
+  const before = countsBefore(state);
+  return {
+    ...(Object.keys(scaled).length === 0 ? {} : { scaled }),
+    ...(stableJson(before) === stableJson(scaled) ? {} : { scaledBefore: before }),
   };
 }
 
@@ -91,7 +111,12 @@ function mergeEqual<Facts>(
 }
 
 function rowFacts(
-  { facts: { EXEC: executed, mayRemove, initialized: _initialized, ...facts }, excluded, failure }: NodeState,
+  {
+    facts: { EXEC: executed, mayRemove, initialized: _initialized, ...facts },
+    excluded,
+    failure,
+    keyUid,
+  }: NodeState,
   operation: string,
 ): RowFacts {
   const services = Object.entries(facts.services).map(
@@ -104,6 +129,7 @@ function rowFacts(
   return {
     ...facts,
     ...(executed === operation ? { executed: true } : {}),
+    ...(keyUid === undefined ? {} : { adopted: true }),
     ...(mayRemove?.operation === operation ? { mayRemove: withoutOperation(mayRemove) } : {}),
     ...(excluded === undefined || failure === undefined
       ? {}
@@ -120,7 +146,9 @@ const repeatable: readonly Repeatable[] = ['CONFIGURE', 'START', 'STOP'];
 
 /** Ignores values of a row that belong to another operation. */
 function plannedFacts(state: Summarised, services: Outlines, row: NodeRow, operation: string): PlannedFacts {
-  const current = row.operation === operation;
+  // Whatever replaces a held operation tries all nodes again, and names itself what it removes.
+  const isUnderWay =
+    row.operation === operation && state.operation !== undefined && state.operation.state !== 'held';
   const entries = Object.entries(row.facts.services).map(
     ([name, { peers, redone, ...facts }]): [string, PlannedServiceFacts] => {
       const stale =
@@ -131,18 +159,16 @@ function plannedFacts(state: Summarised, services: Outlines, row: NodeRow, opera
         {
           ...facts,
           ...(stale ? { peersStale: true } : {}),
-          ...(current && redone !== undefined ? { redone } : {}),
+          ...(isUnderWay && redone !== undefined ? { redone } : {}),
         },
       ];
     },
   );
   const { executed, excluded, mayRemove, toReplace, ...facts } = row.facts;
-  // At rest, an apply is previewed, which tries all nodes again.
-  const isUnderWay = current && state.operation !== undefined;
   return {
     ...facts,
-    ...(current && executed === true ? { executed } : {}),
-    ...(current && mayRemove !== undefined ? { mayRemove } : {}),
+    ...(isUnderWay && executed === true ? { executed } : {}),
+    ...(isUnderWay && mayRemove !== undefined ? { mayRemove } : {}),
     ...(isUnderWay && excluded !== undefined ? { excluded } : {}),
     ...(isUnderWay && toReplace !== undefined ? { toReplace } : {}),
     services: Object.fromEntries(entries),

@@ -1,7 +1,20 @@
 import { commandText } from '../../argument-shapes.js';
-import { count, list, optional, text, variants, yes, type Fields, type ValueOf } from '../../shape.js';
+import {
+  count,
+  list,
+  nullable,
+  optional,
+  record,
+  text,
+  variants,
+  yes,
+  type Fields,
+  type ValueOf,
+} from '../../shape.js';
 
 const maxNames = 10_000;
+/** Groups whose count one request changes. */
+const maxScaled = 500;
 const names = list(text(200), maxNames);
 const someNames = optional(list(text(200), maxNames, 1));
 
@@ -12,13 +25,16 @@ const width = optional(count(Number.MAX_SAFE_INTEGER, 1));
 export const applyLimits = { width, nodes: someNames, services: someNames };
 
 /**
- * The intents of operations, besides the spec. `apply` and `rollback` bring the cluster to a spec; `delete` removes it; the
- * others leave nodes and spec unchanged and touch only what they name.
+ * The intents of operations, besides the spec. `apply`, `rollback` and `scale` bring the cluster to a spec; `delete` removes
+ * it; the others leave nodes and spec unchanged and touch only what they name.
  */
 const intents = {
   /** Limited, it brings only a part to the spec; the rest is left to the next apply. */
   apply: applyLimits,
-  rollback: { width },
+  /** To the previous spec, or to a revision. */
+  rollback: { width, revision: optional(count(Number.MAX_SAFE_INTEGER, 1)) },
+  /** Sets counts of groups that take the place of those in the file; null: the count of the file again. */
+  scale: { width, counts: record(nullable(count(1_000_000_000)), maxScaled) },
   delete: {},
   /** Starts what the services need, too. `services`, here and below: empty for all that have the action. */
   start: { services: names },
@@ -66,6 +82,11 @@ export interface Retried {
   readonly services?: readonly string[];
 }
 
+/** The operation brings all nodes to the spec, or those that it is limited to. */
+export function bringsToSpec(kind: OperationKind | undefined): boolean {
+  return kind === 'apply' || kind === 'rollback' || kind === 'scale';
+}
+
 interface Rule<Of> {
   /** What follows the kind in a sentence. */
   readonly object?: (intent: Of) => string;
@@ -81,7 +102,19 @@ const rules: { readonly [Kind in OperationKind]: Rule<IntentOf<Kind>> } = {
     retries: ({ nodes, services }) => ({ nodes, services }),
     bringsUp: ({ nodes }) => nodes,
   },
-  rollback: { retries: () => ({}), bringsUp: () => undefined },
+  rollback: {
+    object: ({ revision }) => (revision === undefined ? '' : ` to revision ${revision}`),
+    retries: () => ({}),
+    bringsUp: () => undefined,
+  },
+  scale: {
+    object: ({ counts }) =>
+      ` ${Object.entries(counts)
+        .map(([group, wanted]) => `${group}=${wanted ?? 'file'}`)
+        .join(', ')}`,
+    retries: () => ({}),
+    bringsUp: () => undefined,
+  },
   delete: { retries: () => ({}) },
   start: { object: ({ services }) => ` ${services.join(', ')}` },
   stop: { object: ({ services }) => ` ${services.join(', ')}` },

@@ -3,7 +3,7 @@ import { nodeId } from '../../names.js';
 import type { NodeSummary } from '../facts/current.js';
 import type { PlanningInput, Scope } from '../context.js';
 import { directRequirements, type Outlines, type ServiceOutline } from '../order/dependencies.js';
-import { indexesOf, rangesOf } from '../plan.js';
+import { indexesOf, rangesOf } from '../ranges.js';
 import { PlanError } from '../plan-error.js';
 import { listNames } from './selection.js';
 

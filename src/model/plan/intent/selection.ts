@@ -1,7 +1,7 @@
 import type { NodeSummary, PlannedFacts } from '../facts/current.js';
 import type { PlanContext, PlanningInput } from '../context.js';
 import { nodeId } from '../../names.js';
-import { indexesOf } from '../plan.js';
+import { indexesOf } from '../ranges.js';
 import { PlanError } from '../plan-error.js';
 import type { ServiceAction } from '../../action.js';
 

@@ -1,8 +1,9 @@
+import { bringsToSpec } from '../intent/intent.js';
 import type { PlannedFacts, NodeSummary } from '../facts/current.js';
 import type { PlanningInput } from '../context.js';
 import type { Drift } from '../../node/drift.js';
 import { nodeId } from '../../names.js';
-import { indexesOf, rangesOf } from '../plan.js';
+import { indexesOf, rangesOf } from '../ranges.js';
 import { isTouched, isWholeNode, splitRow } from '../intent/scope.js';
 import { defaultRepair } from '../../cluster/default-repair.js';
 import type { RepairSpec } from '../../cluster/spec.js';
@@ -26,7 +27,7 @@ export function replacementOf(input: PlanningInput, summary: NodeSummary): Repla
   if (!isTouched(input, summary)) return undefined;
   const answers = !isLost(facts.seen);
   if (facts.toReplace === true) return { why: 'its replacement was requested', answers };
-  if (kind !== 'apply' && kind !== 'rollback') return undefined;
+  if (!bringsToSpec(kind)) return undefined;
   if (isLost(facts.seen) && !isLocked(input) && repairOf(input)[facts.seen] === 'replace')
     return { why: lost[facts.seen], answers };
   // Limited to services, an apply leaves machines that work.

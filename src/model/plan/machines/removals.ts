@@ -1,17 +1,20 @@
+import { bringsToSpec } from '../intent/intent.js';
 import { lockedText } from '../../cluster/locked.js';
 import { replacedDrifts } from '../../cluster/repair.js';
 import { nodeId } from '../../names.js';
 import type { NodeState } from '../../node/state.js';
 import type { PlannedFacts } from '../facts/current.js';
 import type { PlanningInput } from '../context.js';
-import { indexesOf, type Kind, type Plan, type Removal, type RemovalPolicy, type Step } from '../plan.js';
+import type { Kind, Plan, Removal, RemovalPolicy, Step } from '../plan.js';
+import { indexesOf } from '../ranges.js';
 import { isLocked } from './machines.js';
 import { PlanError, PlanRefused } from '../plan-error.js';
 import { listNames } from '../intent/selection.js';
 
 /*
  * Nothing is removed that was not named. The first plan of an operation names what it removes, and each node keeps
- * that for the time of the operation (`mayRemove`). A later plan may remove that, what a user marked for replacement,
+ * that for the time of the operation (`mayRemove`); machines must be among those that the request allows to be lost, if it
+ * says which. A later plan may remove that, what a user marked for replacement,
  * what the repair policy replaces, and machines that were never confirmed. The planner refuses anything else, and so
  * does the workflow before a DELETE or REMOVE. What was never confirmed may have been in service before a reset of the
  * workflow, which the task of DELETE asks for (docs/decisions/0049-after-a-reset.md).
@@ -47,15 +50,17 @@ export function checkRemovals(input: PlanningInput, plan: Pick<Plan, 'kinds' | '
   const factsOf = factsByNode(input);
   const locked: string[] = [];
   const unnamed: string[] = [];
+  const unconfirmed: string[] = [];
   for (const { group, nodes, machine, services } of removals) {
     for (const index of indexesOf(nodes)) {
       const facts = factsOf.get(group)?.get(index);
       if (facts === undefined) continue;
       const id = nodeId(group, index);
       if (machine === true) {
-        if (isUnconfirmed(facts)) continue;
+        if (isUnused(facts)) continue;
         if (isLocked(input)) locked.push(id);
         else if (!mayRemoveMachine(input, facts)) unnamed.push(`the machine of ${id}`);
+        else if (!mayBeLost(input, { group, index, facts })) unconfirmed.push(id);
         continue;
       }
       for (const service of services)
@@ -65,6 +70,10 @@ export function checkRemovals(input: PlanningInput, plan: Pick<Plan, 'kinds' | '
   if (locked.length > 0)
     throw new PlanRefused(
       `${lockedText(input.spec?.name)}. This operation would remove the machines of ${listNames(locked)}`,
+    );
+  if (unconfirmed.length > 0)
+    throw new PlanRefused(
+      `it would remove the ${unconfirmed.length === 1 ? 'machine' : 'machines'} of ${listNames(unconfirmed)}, whose loss was not confirmed: the cluster has changed since the request was planned. Plan again, and confirm what is lost`,
     );
   if (unnamed.length > 0)
     throw new PlanError(
@@ -87,7 +96,7 @@ function factsByNode({ current }: PlanningInput): ReadonlyMap<string, ReadonlyMa
 function mayRemoveMachine(input: PlanningInput, facts: PlannedFacts): boolean {
   const { intent, spec, again } = input;
   if (intent.kind === 'delete' || facts.toReplace === true || facts.mayRemove?.machine === true) return true;
-  if (intent.kind !== 'apply' && intent.kind !== 'rollback') return false;
+  if (!bringsToSpec(intent.kind)) return false;
   if (again !== true) return true;
   return facts.seen !== undefined && replacedDrifts(spec).includes(facts.seen);
 }
@@ -95,7 +104,22 @@ function mayRemoveMachine(input: PlanningInput, facts: PlannedFacts): boolean {
 function mayRemoveService(input: PlanningInput, facts: PlannedFacts, service: string): boolean {
   const { intent, again } = input;
   if (facts.mayRemove?.machine === true || facts.mayRemove?.services.includes(service) === true) return true;
-  return again !== true && (intent.kind === 'apply' || intent.kind === 'rollback');
+  return again !== true && bringsToSpec(intent.kind);
+}
+
+/** A machine that is gone is lost already. */
+function mayBeLost(
+  { losable }: PlanningInput,
+  { group, index, facts }: { readonly group: string; readonly index: number; readonly facts: PlannedFacts },
+): boolean {
+  if (losable === undefined || facts.toReplace === true || facts.seen === 'gone') return true;
+  const ranges = Object.hasOwn(losable, group) ? (losable[group] ?? []) : [];
+  return ranges.some(([first, last]) => first <= index && index <= last);
+}
+
+/** Nothing runs on it yet, and nothing ran on it in an earlier run of the cluster. */
+function isUnused(facts: Pick<PlannedFacts, 'CONFIRM' | 'adopted'>): boolean {
+  return isUnconfirmed(facts) && facts.adopted !== true;
 }
 
 /** A machine that was requested and never confirmed runs nothing yet. */

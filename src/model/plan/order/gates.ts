@@ -3,7 +3,8 @@ import { peerScope, readsPeers } from '../work/service-work.js';
 import type { PlanContext } from '../context.js';
 import type { DraftKind, DraftStep, PlanPhase } from '../work/draft.js';
 import { idOf } from './order.js';
-import { countOf, type Kind, type Step } from '../plan.js';
+import type { Kind, Step } from '../plan.js';
+import { countOf } from '../ranges.js';
 
 /** What chains wait for on other nodes. */
 interface Linked {

@@ -1,10 +1,11 @@
+import { bringsToSpec } from '../intent/intent.js';
 import { mayRun } from '../work/service-work.js';
 import type { NodeSummary, PlannedServiceFacts } from '../facts/current.js';
 import { requiredServices, withDependents, type ServiceOutline } from '../order/dependencies.js';
 import type { PlanContext, Following } from '../context.js';
 import type { DraftKind } from '../work/draft.js';
 import { nodeId } from '../../names.js';
-import { indexesOf } from '../plan.js';
+import { indexesOf } from '../ranges.js';
 import { meantServices, servicesOn } from '../intent/selection.js';
 
 /** What an operation does about services that need one it stops. */
@@ -76,6 +77,7 @@ function stoppedNodes(context: PlanContext, kinds: readonly DraftKind[]): Stops 
   switch (context.intent.kind) {
     case 'apply':
     case 'rollback':
+    case 'scale':
       return stopsIn(context, kinds);
     case 'restart':
     case 'reconfigure':
@@ -166,7 +168,7 @@ function isWhole(
   stopped: ReadonlySet<string> = new Set(),
 ): boolean {
   const { intent, current } = context;
-  const isApply = intent.kind === 'apply' || intent.kind === 'rollback';
+  const isApply = bringsToSpec(intent.kind);
   const having = current.nodes.filter((summary) =>
     isApply ? runs(outline, summary.facts.services[service]) : servicesOn(context, summary).includes(service),
   );

@@ -5,7 +5,7 @@ import type { PlanContext } from '../context.js';
 import { withDependents } from '../order/dependencies.js';
 import { draft, mergeKinds, type DraftKind, type DraftStep } from '../work/draft.js';
 import { nodeId } from '../../names.js';
-import { indexesOf } from '../plan.js';
+import { countOf, indexesOf } from '../ranges.js';
 import { servicesAfter } from '../intent/scope.js';
 import { isUsable } from '../intent/selection.js';
 
@@ -31,6 +31,25 @@ export function stageDrains(context: PlanContext, kinds: readonly DraftKind[]): 
     (phase === 'up' && waiting.has(of) && isDisturbed(kind, of) && !(removes && isReader(of)));
   const before = split(kinds, isPostponed);
   return before.now.length > 0 ? [...before.now, ...before.later] : stageBatch(context, kinds, service);
+}
+
+/** How many tasks of routers all batches of a plan take; its first batch is a part of it. */
+export function routerTasks(context: PlanContext, kinds: readonly DraftKind[]): number {
+  const tasksOf = (service: string): number => {
+    const nodes = kinds
+      .filter((kind) => isRolled(kind, service))
+      .reduce((sum, kind) => sum + countOf(kind.nodes), 0);
+    if (nodes === 0) return 0;
+    const tasksOfBatch = context.current.nodes
+      .filter(isUsable)
+      .map(({ facts, nodes: routing }) => {
+        const { drain, undrain } = routerSteps(context, facts, service, []);
+        return countOf(routing) * (drain.length + undrain.length);
+      })
+      .reduce((sum, tasks) => sum + tasks, 0);
+    return Math.ceil(nodes / (context.rolling?.widths[service] ?? nodes)) * tasksOfBatch;
+  };
+  return Object.keys(context.drains).reduce((sum, service) => sum + tasksOf(service), 0);
 }
 
 /** Configures routers with all nodes again, where an operation that was cut short left some out. */

@@ -39,6 +39,7 @@ function servicesMeant(intent: PlanningInput['intent']): readonly string[] | 'al
   switch (intent.kind) {
     case 'apply':
     case 'rollback':
+    case 'scale':
       return 'all';
     case 'restart':
     case 'reconfigure':

@@ -10,7 +10,7 @@ import {
   type Replacement,
 } from '../machines/machines.js';
 import { nodeId } from '../../names.js';
-import { indexesOf } from '../plan.js';
+import { indexesOf } from '../ranges.js';
 import { PlanError } from '../plan-error.js';
 import { isTouched, servicesAfter } from '../intent/scope.js';
 

@@ -1,5 +1,6 @@
 import type { Action } from '../../action.js';
-import { indexesOf, rangesOf, type Purpose, type Range, type Step } from '../plan.js';
+import type { Purpose, Step } from '../plan.js';
+import { indexesOf, rangesOf, type Range } from '../ranges.js';
 
 /**
  * `up`: what makes the spec true; `first`: the same in a rolling plan, where the service does not run;
