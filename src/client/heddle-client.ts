@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import type { Consent } from '../model/cluster/consent.js';
 import type { Intent } from '../model/plan/intent/intent.js';
-import { clusterMessages } from '../workflows/messages.js';
+import { clusterMessages, revisionMessages } from '../workflows/messages.js';
+import { missingRevisionText, type Revision } from '../model/cluster/revision.js';
+import { withLockOf } from '../model/cluster/state.js';
 import type { ApplyReply, ApplyRequest, OperateRequest } from '../model/cluster/contract.js';
 import type { ClusterStart } from '../model/cluster/messages.js';
 import { clusterWorkflowId, clusterWorkflowType } from '../model/names.js';
-import { isJsonObject, type JsonObject } from '../model/json.js';
+import type { JsonObject } from '../model/json.js';
 import type { Resumption } from '../model/sweep/sweep.js';
 import type { SweepReport } from '../schema/output/system.js';
 import { quickNodes, workflowTaskMs } from '../model/resumption.js';
@@ -13,12 +16,11 @@ import type { Labels } from '../model/cluster/labels.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import type { Outputs } from '../model/cluster/outputs.js';
 import type { ClusterStatus } from '../schema/output/status.js';
-import { parseSpec } from '../schema/cluster/read.js';
-import { formatProblem } from '../schema/problem.js';
 import { ResourceClient } from './artifact/artifact-client.js';
 import { call, setPatience } from './call.js';
 import { EntityClient } from './entity-client.js';
 import { HeddleError } from './errors.js';
+import { requireSpec } from './require-spec.js';
 import { nodesOfGroups, withGroups } from './groups.js';
 import { deleteLeaks, readLeaks, resumeSweep, sweepNow, type LeaksView } from './leaks.js';
 import { ImageClient } from './image.js';
@@ -46,6 +48,8 @@ export interface ApplyOptions {
   readonly nodes?: readonly string[];
   /** Services, likewise; with `nodes`, these services on these nodes. */
   readonly services?: readonly string[];
+  /** The limits of what a user agreed to, from a preview; none by default. The operation is refused beyond them. */
+  readonly consent?: Consent;
   /** Queue behind other operations instead of being refused while the cluster is busy. */
   readonly queue?: boolean;
 }
@@ -94,7 +98,7 @@ export class HeddleClient extends EntityClient {
     const input: ClusterStart = { heddle: { uid } };
     const firstInput: ClusterStart = { heddle: { uid, isFirst: true } };
     const nodes = Object.values(spec.nodes).reduce((sum, { count }) => sum + count, 0);
-    const { createOnly, width, nodes: onlyNodes, services, queue } = options;
+    const { createOnly, width, nodes: onlyNodes, services, consent, queue } = options;
     const request: ApplyRequest = {
       spec: await this.resources.pin(spec),
       by: this.by,
@@ -102,6 +106,7 @@ export class HeddleClient extends EntityClient {
       width,
       nodes: onlyNodes,
       services,
+      consent,
       queue: queue || undefined,
     };
     return this.updateWithStart(`apply ${name}`, name, clusterMessages.updates.apply, request, {
@@ -114,18 +119,20 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Starts any operation but apply and delete: start, stop, restart, reconfigure, replace, exec, rollback.
+   * Starts any operation but apply and delete: start, stop, restart, reconfigure, replace, exec, rollback, scale.
    * @throws HeddleError Refused when the cluster is busy (unless `queue`), held, or has no such node.
    */
-  operate(
+  async operate(
     name: string,
     intent: OperateIntent,
-    { queue }: { readonly queue?: boolean } = {},
+    { queue, consent }: Pick<ApplyOptions, 'queue' | 'consent'> = {},
   ): Promise<ApplyReply> {
     return this.update(intent.kind, name, clusterMessages.updates.operate, {
       intent,
       by: this.by,
       queue: queue || undefined,
+      consent,
+      spec: await this.#specOfRevision(name, intent),
     });
   }
 
@@ -145,11 +152,16 @@ export class HeddleClient extends EntityClient {
    */
   async preview(name: string, intent: Intent): Promise<PlanPreview> {
     if (intent.kind === 'delete') return preview(this.temporal, name, intent);
+    const revision = await this.#specOfRevision(name, intent);
+    if (revision !== undefined) {
+      const present = await this.spec(name);
+      return preview(this.temporal, name, intent, withLockOf({ spec: present ?? revision }, revision));
+    }
     const which = intent.kind === 'rollback' ? 'rollback' : 'present';
     const spec = await this.query('spec of', name, clusterMessages.queries.spec, which);
     if (spec === null && which === 'rollback')
       throw new HeddleError('Refused', `cluster ${name} has no previous spec to return to`, {
-        next: `heddle delete ${name}`,
+        next: 'heddle apply FILE',
       });
     return preview(this.temporal, name, intent, spec ?? undefined);
   }
@@ -261,6 +273,26 @@ export class HeddleClient extends EntityClient {
     return this.query('spec of', name, clusterMessages.queries.spec, 'present');
   }
 
+  /** The accepted changes of the spec that the cluster keeps, newest first. */
+  async revisions(name: string): Promise<readonly Revision[]> {
+    return (await this.summary(name)).revisions;
+  }
+
+  /** The normalised spec of a revision. @throws HeddleError NotFound if the cluster does not have it, or no more. */
+  async revision(name: string, number: number): Promise<ClusterSpec> {
+    const revisions = await this.revisions(name);
+    const gone = new HeddleError('NotFound', missingRevisionText(name, number, revisions), {
+      next: `heddle history ${name}`,
+    });
+    const found = revisions.find((revision) => revision.number === number);
+    if (found === undefined) throw gone;
+    const handle = this.temporal.workflow.getHandle(found.workflowId);
+    const ask = (): Promise<ClusterSpec> => read(handle, revisionMessages.queries.spec);
+    return call(this.temporal, `revision ${number} of ${name}`, ask).catch((error: unknown) => {
+      throw error instanceof HeddleError && error.code === 'NotFound' ? gone : error;
+    });
+  }
+
   /**
    * Everything known about a node, the credentials to log in included.
    * @throws HeddleError NotFound when the cluster has no such node.
@@ -322,30 +354,18 @@ export class HeddleClient extends EntityClient {
     return resumeSweep(this.temporal, this.by);
   }
 
+  async #specOfRevision(name: string, intent: Intent): Promise<ClusterSpec | undefined> {
+    return intent.kind === 'rollback' && intent.revision !== undefined
+      ? this.revision(name, intent.revision)
+      : undefined;
+  }
+
   protected override notFound(name: string, cause?: HeddleError): HeddleError {
     return cause ?? super.notFound(name);
   }
 }
 
 /** Shown by the Web UI beside the workflow. */
-/** Types do not protect here: a spec may come from JavaScript or JSON. PLAN checks the rest of it. */
-function requireSpec(spec: unknown): asserts spec is ClusterSpec {
-  const isSpec =
-    isJsonObject(spec) &&
-    typeof spec['name'] === 'string' &&
-    isJsonObject(spec['nodes']) &&
-    Object.values(spec['nodes']).every(
-      (group) => isJsonObject(group) && typeof group['count'] === 'number',
-    ) &&
-    isJsonObject(spec['services']);
-  if (isSpec) return;
-  const reading = parseSpec(spec);
-  const why = reading.ok
-    ? 'it is not normalised: pass what parseSpec returns'
-    : reading.problems.map(formatProblem).join('; ');
-  throw new HeddleError('Invalid', `this is not the spec of a cluster: ${why}`);
-}
-
 function detailsOf({ name }: ClusterSpec, by: string): string {
   return [
     `Cluster **${name}**, created by ${by}. This workflow runs as long as the cluster exists; current details show its nodes.`,

@@ -1,20 +1,12 @@
 import type { Client } from '@temporalio/client';
 import {
-  rateLimiterWorkflowType,
-  claimsWorkflowType,
   clusterWorkflowType,
-  deliveryWorkflowType,
   machineWorkflowType,
-  nodeMachineWorkflowType,
-  planWorkflowType,
   poolWorkflowType,
-  reservationsWorkflowType,
-  artifactsWorkflowType,
   searchAttributes,
-  sweepWorkflowType,
-  lockWorkflowType,
 } from '../model/names.js';
 import { indexLabels, isLabel, labelRule, parseLabel, type Labels } from '../model/cluster/labels.js';
+import { contracts } from '../model/messages/table.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 import { problemsAttribute } from './stuck.js';
@@ -76,23 +68,12 @@ export async function listMachineNames(temporal: Client): Promise<readonly strin
   return (await listRunning(temporal, machineWorkflowType)).map(({ name }) => name);
 }
 
+/** The types of Heddle's workflows: the namespace may have those of others. */
+export const heddleWorkflowTypes: readonly string[] = Object.keys(contracts);
+
 /** Ids of all Heddle workflows that run. */
 export async function listOpenWorkflows(temporal: Client): Promise<readonly string[]> {
-  const running = await listRunning(
-    temporal,
-    clusterWorkflowType,
-    machineWorkflowType,
-    nodeMachineWorkflowType,
-    planWorkflowType,
-    claimsWorkflowType,
-    sweepWorkflowType,
-    poolWorkflowType,
-    reservationsWorkflowType,
-    artifactsWorkflowType,
-    lockWorkflowType,
-    rateLimiterWorkflowType,
-    deliveryWorkflowType,
-  );
+  const running = await listRunning(temporal, ...heddleWorkflowTypes);
   return running.map(({ workflowId }) => workflowId);
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { MachineView } from '../schema/output/machine.js';
 import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowHandle } from '@temporalio/client';
+import { workflowOfNode } from '../model/image/node.js';
 import { describeNode, type NodeRef } from '../model/image/spec.js';
 import type { JsonObject } from '../model/json.js';
 import type { MachineAccess } from '../model/machine/access.js';
@@ -25,7 +26,7 @@ import {
   runsOf,
 } from '../model/names.js';
 import type { MachineInput } from '../workflows/machine/workflow.js';
-import { claimsMessages, clusterMessages, machineMessages } from '../workflows/messages.js';
+import { claimsMessages, clusterMessages, machineMessages, poolMessages } from '../workflows/messages.js';
 import type { MachineReply } from '../model/machine/contract.js';
 import { call } from './call.js';
 import { EntityClient, waitUntil, type WaitUntilOptions } from './entity-client.js';
@@ -83,12 +84,31 @@ export class MachineClient extends EntityClient {
         'Invalid',
         `${describeNode(node)} belongs to the ${node.of}: its machine accepts only ${nodeIntents.join(', ')}`,
       );
+    await this.#requireNode(node);
     const input: NodeMachineInput = { node, intent, by: this.by };
     const runId = await this.#start(`${intent.kind} ${name}`, nodeMachineWorkflowType, name, input, {
       summary: `machine of ${describeNode(node)}`,
       taken: `the machine of ${describeNode(node)} is busy with another operation; run 'heddle machine show ${name}' to see it, or 'heddle machine cancel ${name}' to end it`,
     });
     return { operation: nodeOperationId(runId) };
+  }
+
+  /** @throws HeddleError NotFound if the cluster, pool or node does not exist. */
+  async #requireNode(node: NodeRef): Promise<void> {
+    const handle = this.temporal.workflow.getHandle(workflowOfNode(node));
+    const what = `${node.of} ${node.name}`;
+    const queries = node.of === 'pool' ? poolMessages.queries : clusterMessages.queries;
+    const reply = await call(this.temporal, what, () => read(handle, queries.node, node.node)).catch(
+      (error: unknown) => {
+        if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
+        const next = node.of === 'pool' ? 'heddle pool list' : 'heddle list';
+        throw new HeddleError('NotFound', `${what} does not exist`, { cause: error, next });
+      },
+    );
+    if (reply.is === 'unknown')
+      throw new HeddleError('NotFound', reply.why, {
+        next: node.of === 'pool' ? `heddle pool nodes ${node.name}` : `heddle nodes ${node.name}`,
+      });
   }
 
   /** Starts a machine's workflow; returns its run id. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent/intent.js';
+import type { Basis } from '../model/cluster/consent.js';
 import type { PackedPlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, workflowQueue, planWorkflowType } from '../model/names.js';
 import { packCurrent, unpackCurrent, unpackPlan, type PackedPlan } from '../model/plan/packed.js';
@@ -9,17 +10,23 @@ import type { Plan, ServedPlan } from '../model/plan/plan.js';
 import { lostOutputs } from '../model/cluster/lost-outputs.js';
 import { specChanges } from '../model/cluster/spec-changes.js';
 import type { SpecChange } from '../schema/output/plan.js';
+import type { NodeStatus } from '../schema/output/status.js';
 import type { ClusterSpec } from '../model/cluster/spec.js';
 import { clusterMessages } from '../workflows/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
+import { nodesOfGroups } from './groups.js';
+import { lossesOf, type Losses } from './losses.js';
 import { requireSites } from './sites.js';
 import { workerDifferences } from './workers.js';
 import { read } from './read.js';
 
 export interface PlanPreview {
-  readonly plan: Plan & Pick<ServedPlan, 'imports'>;
+  readonly plan: Plan & Pick<ServedPlan, 'digest' | 'imports' | 'releasing'>;
   readonly current: CurrentCluster;
+  /** For the consent of a request that is refused if the cluster has changed since. */
+  readonly basis: Basis;
+  readonly losses: Losses;
   /** What an apply or a rollback changes in the spec, secrets masked; empty for a new cluster. */
   readonly changes: readonly SpecChange[];
   /** What may go wrong, in words. */
@@ -38,13 +45,14 @@ export async function preview(
   intent: Intent,
   spec?: ClusterSpec,
 ): Promise<PlanPreview> {
-  const current = await currentOf(temporal, name);
+  const { current, basis } = await currentOf(temporal, name);
   const request: PackedPlanRequest = {
     clusterName: name,
     intent,
     current: packCurrent(current),
     spec,
     checks: true,
+    clusterUid: basis.clusterUid,
   };
   const what = `plan ${name}`;
   const handle = await call(temporal, what, () =>
@@ -66,12 +74,23 @@ export async function preview(
   const before = plan.spec === undefined ? undefined : await specOf(temporal, name);
   const changes = before === undefined || plan.spec === undefined ? [] : specChanges(before, plan.spec);
   const warnings = [...lostOutputs(current, intent, plan.spec), ...(await workerDifferences(temporal))];
-  return { plan, current, changes, warnings };
+  const losses = await lossesOf({ plan, current }, () => nodesOf(temporal, name));
+  return { plan, current, basis, losses, changes, warnings };
 }
 
-async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {
-  const current = await ofRunning(temporal, name, (handle) => read(handle, clusterMessages.queries.current));
-  return current === undefined ? emptyCluster : unpackCurrent(current);
+async function currentOf(
+  temporal: Client,
+  name: string,
+): Promise<{ readonly current: CurrentCluster; readonly basis: Basis }> {
+  const found = await ofRunning(temporal, name, (handle) => read(handle, clusterMessages.queries.current));
+  if (found === undefined) return { current: emptyCluster, basis: { operation: 0 } };
+  const { basis, ...current } = found;
+  return { current: unpackCurrent(current), basis };
+}
+
+async function nodesOf(temporal: Client, name: string): Promise<readonly NodeStatus[]> {
+  const status = await ofRunning(temporal, name, (handle) => read(handle, clusterMessages.queries.status));
+  return [...(status?.nodes ?? []), ...(await nodesOfGroups(temporal, status?.groups ?? []))];
 }
 
 async function specOf(temporal: Client, name: string): Promise<ClusterSpec | undefined> {

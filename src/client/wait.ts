@@ -49,5 +49,15 @@ export async function waitForOperation(
 }
 
 export function findOperation(status: ClusterStatus, id: string): Operation | undefined {
-  return [status.operation, ...status.queued, ...status.history].find((operation) => operation?.id === id);
+  return operationsOf(status).find((operation) => operation.id === id);
+}
+
+/** All that a cluster knows, the latest first. */
+export function operationsOf({
+  queued,
+  operation,
+  history,
+}: Pick<ClusterStatus, 'queued' | 'operation' | 'history'>): readonly Operation[] {
+  const known = [...queued, ...(operation === undefined ? [] : [operation]), ...history];
+  return known.toSorted((one, other) => Number(other.id) - Number(one.id));
 }

@@ -11,8 +11,8 @@ export interface ChildEnvironmentOptions {
 const alwaysPassed = ['PATH', 'HOME', 'LANG', 'SystemRoot'] as const;
 
 /**
- * The environment of a program that Heddle starts: PATH, HOME, LANG and named variables. It excludes keys, Temporal
- * credentials and secrets of the worker's environment.
+ * The environment of a program that Heddle starts: PATH, HOME, LANG and named variables. It
+ * excludes keys, Temporal credentials and secrets of the worker's environment.
  */
 export function childEnvironment({
   from = process.env,
@@ -24,10 +24,10 @@ export function childEnvironment({
 }
 
 /**
- * The environment of the command of an `exec:` reference. An administrator's command may need credentials of its own
- * tool: it gets everything except the variables of Heddle and Temporal.
- * @param granted For a user's reference: the variables that heddle.yaml grants in addition to those of every program;
- * its schema refuses VAULT_ variables.
+ * The environment of the command of an `exec:` reference. An administrator's command may need
+ * credentials of its own tool: it gets everything except the variables of Heddle and Temporal.
+ * @param granted For a user's reference: the variables that heddle.yaml grants in addition to
+ * those of every program; its schema refuses VAULT_ variables.
  */
 export function secretCommandEnvironment(
   from: Readonly<Record<string, string | undefined>>,
@@ -49,8 +49,8 @@ export function workerEnvironment(
 }
 
 /**
- * glibc reserves memory for each thread that allocates. The SDK has many threads; with two arenas a worker takes 15 %
- * less memory.
+ * glibc reserves memory for each thread that allocates. The SDK has many threads; with two
+ * arenas a worker takes 15 % less memory.
  */
 const workerDefaults = { MALLOC_ARENA_MAX: '2' } as const;
 

@@ -2,9 +2,9 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { readStat } from './process-table.js';
 
 /**
- * Overwrites the environment that this process was started with, which programs of the same user can read in
- * `/proc/PID/environ` on Linux; `process.env` keeps all values. If the kernel does not allow this, the process continues
- * with a warning.
+ * Overwrites the environment that this process was started with, which programs of the same
+ * user can read in `/proc/PID/environ` on Linux; `process.env` keeps all values. If the kernel
+ * does not allow this, the process continues with a warning.
  */
 export function hideEnvironment(): void {
   if (process.platform !== 'linux') return;

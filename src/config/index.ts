@@ -19,7 +19,10 @@ import { loadTemporal, type Environment, type TemporalConfig } from './temporal.
 
 export type { Environment, TemporalConfig } from './temporal.js';
 
-/** The settings of heddle.yaml with absolute paths and what variables override, and what else the process needs. */
+/**
+ * The settings of heddle.yaml with absolute paths and what variables override, and what else
+ * the process needs.
+ */
 export interface Config extends Readonly<Omit<Settings, 'providers'>> {
   /** The heddle.yaml that was read; absent if there is none. */
   readonly file?: string;
@@ -61,9 +64,9 @@ export interface LoadConfigOptions {
 }
 
 /**
- * Reads the configuration from the first of: --config, HEDDLE_CONFIG, ./heddle.yaml, the user's configuration folder.
- * Variables override the file: HEDDLE_DATA_FOLDER, HEDDLE_CACHE_FOLDER, HEDDLE_SITE, HEDDLE_KEYS. Does not write
- * anything.
+ * Reads the configuration from the first of: --config, HEDDLE_CONFIG, ./heddle.yaml, the user's
+ * configuration folder. Variables override the file: HEDDLE_DATA_FOLDER, HEDDLE_CACHE_FOLDER,
+ * HEDDLE_SITE, HEDDLE_KEYS. Does not write anything.
  * @throws ProblemsError with the place of each problem.
  */
 export function loadConfig({
@@ -72,6 +75,7 @@ export function loadConfig({
   env = process.env,
   mayBeMissing = false,
 }: LoadConfigOptions = {}): Config {
+  refuseEmpty(env);
   const home = env['HOME'] ?? homedir();
   const found = findConfigFile({ configFlag, cwd, env, mayBeMissing }, home);
   const base = found === undefined ? cwd : dirname(found.file);
@@ -79,7 +83,7 @@ export function loadConfig({
   const origins: Record<string, string> = {};
 
   const choose = ({ key, path = [key], variable = '', written: fromFile, fallback }: Setting): string => {
-    const fromEnvironment = nonEmpty(env[variable]);
+    const fromEnvironment = env[variable];
     const place = found === undefined || fromFile === undefined ? 'default' : placeText(found.locate(path));
     origins[key] = fromEnvironment === undefined ? place : variable;
     return fromEnvironment ?? fromFile ?? fallback;
@@ -109,7 +113,7 @@ export function loadConfig({
         'The name of a site consists of lower-case letters, digits and hyphens.',
       ),
     ]);
-  const metricsAddress = nonEmpty(env['HEDDLE_METRICS']) ?? written.metrics?.address;
+  const metricsAddress = env['HEDDLE_METRICS'] ?? written.metrics?.address;
   if (metricsAddress !== undefined && !metricsAddressSchema.safeParse(metricsAddress).success)
     throw configError([
       errorAt(
@@ -154,7 +158,7 @@ export function loadConfig({
         fallback: join(dataFolder, 'keys'),
       }),
     },
-    exportedKeys: nonEmpty(env['HEDDLE_KEYS']),
+    exportedKeys: env['HEDDLE_KEYS'],
     store: {
       ...written.store,
       folder: chooseFolder({
@@ -178,9 +182,9 @@ export function loadConfig({
     temporal: loadTemporal(env),
     environment: env,
     origins,
-    references: writtenReferences(written),
+    references: writtenReferences(written).map(({ reference }) => reference),
     namedFiles: findNamedFiles(written, (path) => toAbsolute(path, base, home)).filter(
-      ({ path: [key = ''] }) => nonEmpty(env[overriding[key] ?? '']) === undefined,
+      ({ path: [key = ''] }) => env[overriding[key] ?? ''] === undefined,
     ),
   };
 }
@@ -191,6 +195,15 @@ const overriding: Readonly<Record<string, string>> = {
   cacheFolder: 'HEDDLE_CACHE_FOLDER',
   keys: 'HEDDLE_KEYS',
 };
+
+const settingVariables = ['HEDDLE_CONFIG', 'HEDDLE_SITE', 'HEDDLE_METRICS', ...Object.values(overriding)];
+
+/** An empty variable is a mistake, such as an unset variable of a script. */
+function refuseEmpty(env: Environment): void {
+  for (const variable of settingVariables)
+    if (env[variable]?.trim() === '')
+      throw configError([errorAt([], `${variable} is empty`, 'Set it, or unset it.')]);
+}
 
 const variablePrefix = 'HEDDLE_VAR_';
 
@@ -236,7 +249,7 @@ function findConfigFile(
   }: Required<Omit<LoadConfigOptions, 'configFlag'>> & Pick<LoadConfigOptions, 'configFlag'>,
   home: string,
 ): FoundConfig | undefined {
-  const variable = nonEmpty(env['HEDDLE_CONFIG']);
+  const variable = env['HEDDLE_CONFIG'];
   const named = flag ?? variable;
   const candidates =
     named !== undefined
@@ -320,5 +333,4 @@ function toAbsolute(path: string, base: string, home: string): string {
   return resolve(base, path);
 }
 
-const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 const placeText = ({ file, line }: Place): string => `${file}:${line}`;

@@ -9,8 +9,8 @@ import { schemaAt, unwrap } from '../schema/zod-problems.js';
 import type { Environment } from './temporal.js';
 
 /**
- * The settings of heddle.yaml that name files, as registered with their schemas (`fileKinds`). Descriptors declare the
- * fields of plugins that do.
+ * The settings of heddle.yaml that name files, as registered with their schemas (`fileKinds`).
+ * Descriptors declare the fields of plugins that do.
  * @param toPath converts a path of the file to an absolute one.
  */
 export function findNamedFiles(config: Settings, toPath: (path: string) => string): readonly NamedFile[] {
@@ -18,8 +18,8 @@ export function findNamedFiles(config: Settings, toPath: (path: string) => strin
 }
 
 /**
- * Call it in processes that use the files: workers and builders. @throws ProblemsError for files that other users own
- * or can write.
+ * Call it in processes that use the files: workers and builders. @throws ProblemsError for
+ * files that other users own or can write.
  */
 export function refuseForeignSettings({
   namedFiles: settings,
@@ -37,8 +37,8 @@ export function refuseForeignSettings({
 }
 
 /**
- * The owner of a folder, if it is not this process's user. The owner of the data folder is the user of the workers, who
- * may trust other files than this user.
+ * The owner of a folder, if it is not this process's user. The owner of the data folder is the
+ * user of the workers, who may trust other files than this user.
  */
 export function otherOwnerOf(folder: string): number | undefined {
   const own = process.getuid?.();
@@ -65,8 +65,8 @@ interface OwnPlaces {
 }
 
 /**
- * Paths that are reserved for Heddle and its administrators: keys, state, logs, stored secrets, configuration, and the
- * credentials of Temporal and of the Vault CLI.
+ * Paths that are reserved for Heddle and its administrators: keys, state, logs, stored secrets,
+ * configuration, and the credentials of Temporal and of the Vault CLI.
  */
 export function ownPaths({
   file,

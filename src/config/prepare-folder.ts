@@ -1,37 +1,72 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, statSync, type Stats } from 'node:fs';
 import { makeFolder } from '../schema/make-folder.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
-import { wordsForWriteError } from '../schema/read-text.js';
-import { whyNotPrivate } from '../schema/trusted-path.js';
+import { isDiskFault, wordsForFileError, wordsForWriteError } from '../schema/read-text.js';
+import { whyNotPrivate, whyOpen, type Distrust } from '../schema/trusted-path.js';
 
 /** Creates a private folder, or checks an existing one. @throws ProblemsError if it cannot be used. */
 export function prepareFolder(folder: string): void {
-  const problem = createFolder(folder) ?? openFolder(folder);
-  if (problem !== undefined) throw new ProblemsError('A folder of Heddle cannot be used:', [problem]);
+  createFolder(folder);
+  checkFolder(folder);
 }
 
-function createFolder(folder: string): Problem | undefined {
-  const fault = folderFault(folder);
-  if (fault !== undefined) return errorAt([], fault, otherFolder);
+/**
+ * For a process that reads secrets from a folder, which may belong to another user. @throws
+ * ProblemsError if others may read it.
+ */
+export function refuseOpenFolder(folder: string): void {
+  const stat = statIfPresent(folder);
+  refuseDistrusted(stat === undefined ? undefined : whyOpen(folder, stat));
+}
+
+function refuseDistrusted(distrust: Distrust | undefined): void {
+  if (distrust === undefined) return;
+  const { path, wrong, right } = distrust;
+  throw cannotBeUsed(errorAt([], `${path} ${wrong}`, right));
+}
+
+function cannotBeUsed(problem: Problem, cause?: unknown): ProblemsError {
+  return new ProblemsError('A folder of Heddle cannot be used:', [problem], { cause });
+}
+
+function statIfPresent(folder: string): Stats | undefined {
   try {
-    makeFolder(folder);
-    return undefined;
-  } catch (error) {
-    return errorAt([], `${folder} cannot be created: ${wordsForWriteError(error)}`, otherFolder);
+    return statSync(folder, { throwIfNoEntry: false });
+  } catch {
+    return undefined; // Reading a file in it reports the error.
   }
 }
 
-function openFolder(folder: string): Problem | undefined {
-  const distrust = whyNotPrivate(folder, statSync(folder));
-  if (distrust !== undefined) return errorAt([], `${folder} ${distrust.wrong}`, distrust.right);
-  return isWritable(folder)
-    ? undefined
-    : errorAt([], `${folder} is not writable for this user`, `chmod 700 '${folder}'`);
+function createFolder(folder: string): void {
+  const fault = folderFault(folder);
+  if (fault !== undefined) throw cannotBeUsed(errorAt([], fault, otherFolder));
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    const wrong = `${folder} cannot be created: ${wordsForWriteError(error)}`;
+    throw cannotBeUsed(errorAt([], wrong, otherFolder), error);
+  }
+}
+
+function checkFolder(folder: string): void {
+  refuseDistrusted(whyNotPrivate(folder, statSync(folder)));
+  try {
+    requireAccess(folder);
+  } catch (error) {
+    const problem = isDiskFault(error)
+      ? errorAt([], `${folder} cannot be written: ${wordsForWriteError(error)}`, otherFolder)
+      : errorAt([], `${folder} is not writable for this user`, `chmod 700 '${folder}'`);
+    throw cannotBeUsed(problem, error);
+  }
+}
+
+function requireAccess(folder: string): void {
+  accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
 export function isWritable(folder: string): boolean {
   try {
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    requireAccess(folder);
     return true;
   } catch {
     return false;
@@ -50,6 +85,6 @@ export function folderFault(folder: string): string | undefined {
     if (code === 'ENOTDIR') return `the path ${folder} leads through a file`;
     // The folder may belong to the user that workers run as; its use reports the error.
     if (code === 'EACCES') return undefined;
-    throw error;
+    return `${folder} cannot be used: ${wordsForFileError(error)}`;
   }
 }

@@ -6,7 +6,10 @@ interface Handle {
   readonly pid?: number;
 }
 
-/** What this process waits for, for an operator: its age and memory, pending work, open handles, and its stack. */
+/**
+ * What this process waits for, for an operator: its age and memory, pending work, open handles,
+ * and its stack.
+ */
 export function describeProcess(): readonly string[] {
   const { rss, heapUsed } = process.memoryUsage();
   const mebibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MiB`;

@@ -27,7 +27,9 @@ export interface TemporalConfig {
 
 const maxFileBytes = 1024 * 1024;
 
-/** @throws ProblemsError for settings that Temporal's library cannot read, and for an invalid server address. */
+/**
+ * @throws ProblemsError for settings that Temporal's library cannot read, and for an invalid server address.
+ */
 export function loadTemporal(env: Environment): TemporalConfig {
   const variables = Object.fromEntries(
     Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
@@ -77,7 +79,10 @@ function credentialFiles(
   return [...new Set(files.filter((file) => file !== undefined))];
 }
 
-/** Profiles of other namespaces or servers. Ignores unreadable ones: this process's own profile was read already. */
+/**
+ * Profiles of other namespaces or servers. Ignores unreadable ones: this process's own profile
+ * was read already.
+ */
 function otherProfiles(variables: Readonly<Record<string, string>>): readonly ClientConfigProfile[] {
   try {
     return Object.values(loadClientConfig({ overrideEnvVars: variables }).profiles);

@@ -5,8 +5,8 @@ const everyMs = 2_000;
 const largest = 1024 * 1024;
 
 /**
- * Polls a file, which may be a link or be replaced, and calls `onChange` when its content has changed and is equal in
- * two consecutive reads. `missing` is the reason why it cannot be read. Calls do not overlap.
+ * Polls a file, which may be a link or be replaced, and calls `onChange` when its content has changed and
+ * is equal in two consecutive reads. `missing` is the reason why it cannot be read. Calls do not overlap.
  * @returns a function that stops it.
  */
 export function watchFile(

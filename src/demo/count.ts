@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { HeddleClient } from '../client/heddle-client.js';
-import { type Plan, countOf } from '../model/plan/plan.js';
+import type { Plan } from '../model/plan/plan.js';
+import { countOf } from '../model/plan/ranges.js';
 import { createPool } from '../ssh/pool.js';
 import { listRuns } from '../ssh/list-runs.js';
 import type { DevRecord } from './dev-process.js';

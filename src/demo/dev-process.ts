@@ -23,7 +23,7 @@ export interface DevProcess {
   stop(): Promise<void>;
 }
 
-const program = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+const program = fileURLToPath(new URL('../../bin/heddle.mjs', import.meta.url));
 
 /** Starts `heddle dev` with a data folder of its own, as a user would in another terminal. */
 export async function startDev(dataFolder: string, signal: AbortSignal): Promise<DevProcess> {

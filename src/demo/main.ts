@@ -56,7 +56,10 @@ async function startParts(signal: AbortSignal): Promise<DevProcess> {
   return dev;
 }
 
-/** Leftovers of a killed demo would be counted, too. Only a "heddle dev" of the same folder knows its processes. */
+/**
+ * Leftovers of a killed demo would be counted, too. Only a "heddle dev" of the same folder
+ * knows its processes.
+ */
 async function removeLeftovers(signal: AbortSignal): Promise<void> {
   say('stops and removes what a killed demo left');
   const dev = await startDev(dataFolder, signal);

@@ -37,7 +37,10 @@ export interface DetachedRun {
   readonly progress?: (text: string) => void;
   /** A file that the program writes: its size counts as progress. */
   readonly grows?: (directory: string) => string;
-  /** What this process does when the program has written a file of its directory, in each attempt, until it is true. */
+  /**
+   * What this process does when the program has written a file of its directory, in each
+   * attempt, until it is true.
+   */
   readonly ready?: readonly {
     readonly file: string;
     readonly act: (directory: string) => Promise<boolean>;

@@ -24,8 +24,8 @@ export interface LockOptions {
 }
 
 /**
- * Takes a lock file, unless a running process of this host holds it. Of several processes one takes over a lock whose
- * owner has ended.
+ * Takes a lock file, unless a running process of this host holds it. Of several processes one
+ * takes over a lock whose owner has ended.
  * @returns the lock, or the record of the process that holds it
  * @throws Error if the file cannot be written, or is not a lock file.
  */
@@ -57,7 +57,10 @@ export async function takeLock(
   }
 }
 
-/** Staleness for a lock that is held shortly and that processes of other containers, which seem to have ended, share. */
+/**
+ * Staleness for a lock that is held shortly and that processes of other containers, which seem
+ * to have ended, share.
+ */
 export function endedLongAgo(file: string): (record: LockRecord) => Promise<boolean> {
   return async (record) => (await hasEnded(record)) && (await ageOf(file)) > longestHoldMs;
 }
@@ -107,8 +110,13 @@ async function replace(file: string, record: LockRecord): Promise<void> {
 
 async function writeTemporary(file: string, { owner, data }: LockRecord): Promise<string> {
   const temporary = `${file}.${randomUUID()}`;
-  await writeFile(temporary, `${JSON.stringify({ owner, ...data }, null, 2)}\n`, { mode: 0o600 });
-  return temporary;
+  try {
+    await writeFile(temporary, `${JSON.stringify({ owner, ...data }, null, 2)}\n`, { mode: 0o600 });
+    return temporary;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }
 
 async function readIfThere(file: string): Promise<string | undefined> {

@@ -34,6 +34,8 @@ async function main(args: readonly string[]): Promise<void> {
       );
     };
     process.once('SIGTERM', stop).once('SIGINT', stop);
+    // Only a parent with an IPC channel wants this.
+    process.once('disconnect', () => stop('SIGTERM')).channel?.unref();
     process.on('SIGUSR2', () => service.dump());
     log.info({ ...service.about }, `machine service at ${service.about.endpoint}`);
     process.stdout.write(

@@ -6,7 +6,9 @@ import type { Names } from './names.js';
 import { remarkUnread } from './remarks.js';
 import type { Diskimage, NodepoolFile } from './written.js';
 
-/** A provider that a diskimage is uploaded to, with the size of the machines of a label that boots from it. */
+/**
+ * A provider that a diskimage is uploaded to, with the size of the machines of a label that boots from it.
+ */
 export interface ImageUse {
   readonly account: string;
   /** Absent if no label boots from it there. */
@@ -20,7 +22,9 @@ const builderCommand = 'diskimage-builder';
 const defaultRebuildAge = 86_400;
 const mostUploads = 50;
 
-/** Image files by the names of the images: commands of the builders, uploads to the accounts that use them. */
+/**
+ * Image files by the names of the images: commands of the builders, uploads to the accounts that use them.
+ */
 export function importDiskimages(
   { diskimages }: NodepoolFile,
   names: Names,

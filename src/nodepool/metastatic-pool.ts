@@ -19,8 +19,8 @@ export function remarkMetastatic(provider: NodepoolProvider, path: Path): readon
 }
 
 /**
- * Nodes that share machines: each provider pool that serves the backing label serves the label too, with slots, so both
- * count against the same limits. Call it after all other providers are imported.
+ * Nodes that share machines: each provider pool that serves the backing label serves the label too,
+ * with slots, so both count against the same limits. Call it after all other providers are imported.
  */
 export function importMetastaticPool(taking: Taking, pool: NodepoolPool, path: Path): readonly Problem[] {
   const remarks: Problem[] = [...remarkPool(pool, path)];

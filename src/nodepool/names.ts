@@ -1,7 +1,8 @@
 import { warningAt, type Path, type Problem } from '../schema/problem.js';
 
 /**
- * Maps names of Nodepool, which may be any text, to unique valid names. The same name always maps to the same result.
+ * Maps names of Nodepool, which may be any text, to unique valid names. The same name always
+ * maps to the same result.
  */
 export class Names {
   readonly #longest: number;

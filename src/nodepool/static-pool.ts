@@ -9,7 +9,8 @@ const defaultUser = 'zuul';
 const hostKey = /^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( .*)?$/;
 
 /**
- * A provider pool of existing machines, with an account for them: one for each set of machines with the same labels.
+ * A provider pool of existing machines, with an account for them: one for each set of machines
+ * with the same labels.
  */
 export function importStaticPool(
   taking: Taking,

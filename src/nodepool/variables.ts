@@ -1,8 +1,8 @@
 import { warningAt, type Problem } from '../schema/problem.js';
 
 /**
- * Replaces `%(NODEPOOL_X)` in the text of a file, as Nodepool does before it reads the YAML. Keeps variables without a
- * value, and reports them with their places.
+ * Replaces `%(NODEPOOL_X)` in the text of a file, as Nodepool does before it reads the YAML.
+ * Keeps variables without a value, and reports them with their places.
  */
 export function replaceVariables(
   text: string,

@@ -47,8 +47,8 @@ export async function findEvent(
 }
 
 /**
- * The end of the first workflow task whose commands a replay does not make again: everything before it is good.
- * Undefined if no task before the end of the history fails.
+ * The end of the first workflow task whose commands a replay does not make again: everything
+ * before it is good. Undefined if no task before the end of the history fails.
  */
 export async function firstBadTask(
   { events = [] }: History,

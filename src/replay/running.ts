@@ -6,6 +6,7 @@ import {
   planWorkflowType,
   workflowQueues,
 } from '../model/names.js';
+import { listExecutions } from '../server/list-executions.js';
 import type { HistoryToReplay } from './replay-histories.js';
 
 export interface RunningOptions {
@@ -46,7 +47,6 @@ interface Run {
 }
 
 type Call = NonNullable<RunningOptions['call']>;
-type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
 
 /** By type, and by task queue: a workflow of a type that only another build has waits on our queues too. */
 async function* listRunning(temporal: Client, pageSize: number, call: Call): AsyncGenerator<Run> {
@@ -54,16 +54,15 @@ async function* listRunning(temporal: Client, pageSize: number, call: Call): Asy
   const types = listOf([clusterWorkflowType, groupWorkflowType, claimsWorkflowType, planWorkflowType]);
   const query = `(WorkflowType IN (${types}) OR TaskQueue IN (${listOf(workflowQueues)})) AND ExecutionStatus = 'Running'`;
   const { namespace } = temporal.options;
-  for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const from = nextPageToken === undefined ? {} : { nextPageToken };
-    const page: Page = await call('running workflows', () =>
-      temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize, ...from }),
-    );
-    for (const { execution } of page.executions) {
-      if (execution?.workflowId && execution.runId)
-        yield { workflowId: execution.workflowId, runId: execution.runId };
-    }
-    ({ nextPageToken } = page);
+  const executions = listExecutions(temporal.workflowService, {
+    namespace,
+    query,
+    pageSize,
+    call: (make) => call('running workflows', make),
+  });
+  for await (const { execution } of executions) {
+    if (execution?.workflowId && execution.runId)
+      yield { workflowId: execution.workflowId, runId: execution.runId };
   }
 }
 

@@ -43,8 +43,8 @@ function wrapEvent(event: HistoryEvent): HistoryEvent {
 }
 
 /**
- * Another seal for those that are gone: the workflow takes each message, as it did unless someone had repeated it. Those
- * that remain name ids of others that are gone.
+ * Another seal for those that are gone: the workflow takes each message, as it did unless
+ * someone had repeated it. Those that remain name ids of others that are gone.
  */
 function sealOf({ eventId, eventTime }: HistoryEvent): Seal {
   return { id: `event ${String(eventId)}`, at: eventTime ? protoMs(eventTime) : 0 };

@@ -28,9 +28,9 @@ export interface Rescue {
 }
 
 /**
- * Makes the system that a machine boots from the network to have its disk written: a kernel, and an initramfs with
- * busybox and drivers. What it does then comes from the server that writes the image, so an old rescue system works
- * with a new Heddle.
+ * Makes the system that a machine boots from the network to have its disk written: a kernel,
+ * and an initramfs with busybox and drivers. What it does then comes from the server that
+ * writes the image, so an old rescue system works with a new Heddle.
  */
 export async function buildRescue({ from, kernel, add, output }: RescueOptions): Promise<Rescue> {
   const version = kernel ?? (await newestKernel(from));

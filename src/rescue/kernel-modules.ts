@@ -19,8 +19,8 @@ const packages = { xz: 'xz-utils', zstd: 'zstd' } as const;
 const maxBuffer = 256 * 2 ** 20;
 
 /**
- * Drivers of the kernel that the rescue system takes along, each with all modules that it needs, uncompressed.
- * `folder` is the kernel's folder of modules, with the tables that depmod makes.
+ * Drivers of the kernel that the rescue system takes along, each with all modules that it needs,
+ * uncompressed. `folder` is the kernel's folder of modules, with the tables that depmod makes.
  */
 export async function readModules(folder: string, version: string): Promise<readonly CpioEntry[]> {
   const table = new Map(

@@ -22,7 +22,9 @@ export interface ResultOf {
   readonly action: AnyAction;
   /** The node's payload, which the result must not make too large. Default: empty. */
   readonly config?: JsonObject;
-  /** References of the account's own fields and inventory: `ssh-auth` may contain only these. Default: none. */
+  /**
+   * References of the account's own fields and inventory: `ssh-auth` may contain only these. Default: none.
+   */
   readonly references?: OwnReferences;
   /** Secrets of the account, which must not be stored with the node. */
   readonly secrets?: readonly string[];
@@ -30,8 +32,8 @@ export interface ResultOf {
 
 /**
  * The only filter for results of plugins, and thereby of nodes: everything merged into a payload passes it.
- * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and the remedy. If an
- * unreadable inventory may contain a reference of the result, the error of that inventory.
+ * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and the
+ * remedy. If an unreadable inventory may contain a reference of the result, the error of that inventory.
  */
 export function acceptResult(
   returned: unknown,
@@ -68,8 +70,8 @@ export function acceptResult(
 }
 
 /**
- * The part of a failure's result that may be merged into the payload. Drops everything else, so that the failure
- * itself is always reported.
+ * The part of a failure's result that may be merged into the payload. Drops everything else, so
+ * that the failure itself is always reported.
  */
 export function acceptFailure(returned: unknown, action: AnyAction): JsonObject | undefined {
   const copy = copyPlainJson(returned, { bytes: maxResultBytes, depth: 16 });
@@ -84,7 +86,7 @@ export function acceptFailure(returned: unknown, action: AnyAction): JsonObject 
 }
 
 function refusedReferences(
-  own: OwnReferences = { references: new Set() },
+  own: OwnReferences = { references: new Map() },
   result: JsonObject,
 ): readonly string[] {
   const foreign = foreignReferences(result, own).map(formatPath);

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Json } from '../model/json.js';
 
 /**
- * Any JSON. The plugin that declares the field validates the value. Values are plain JSON before a schema reads them.
+ * Any JSON. The plugin that declares the field validates the value. Values are plain JSON
+ * before a schema reads them.
  */
 export const anyJsonSchema = z.custom<Json>((value) => value !== undefined);
 

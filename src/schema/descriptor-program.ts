@@ -49,6 +49,18 @@ const limitsSchema = z.strictObject({
     }),
 });
 
+/** The versions of the messages between engine and program that this Heddle speaks. */
+const protocolVersions: readonly number[] = [1];
+
+/**
+ * The newest version of the protocol that engine and program both speak.
+ * @param spoken What the descriptor names; by default the first version.
+ */
+export function negotiateProtocol(spoken: readonly number[] = [1]): number | undefined {
+  const common = protocolVersions.filter((version) => spoken.includes(version));
+  return common.length === 0 ? undefined : Math.max(...common);
+}
+
 /** Keys of the descriptor of a plugin that runs as a program. */
 export const programSchemas = {
   command: z
@@ -59,6 +71,16 @@ export const programSchemas = {
       title: 'Command',
       description:
         'Instead of entry and class: a program and its arguments. Arguments that begin with ./ are files in the folder of this file.',
+    }),
+  protocol: z
+    .array(z.int().min(1).max(1_000))
+    .min(1)
+    .max(100)
+    .exactOptional()
+    .meta({
+      title: 'Protocol',
+      default: [1],
+      description: 'Versions of the messages between engine and program that the program speaks.',
     }),
   requests: z
     .array(
@@ -117,6 +139,7 @@ interface ProgramParts {
   readonly entry?: string;
   readonly class?: string;
   readonly command?: readonly string[];
+  readonly protocol?: readonly number[];
   readonly requests: readonly string[];
   readonly abilities: readonly string[];
   readonly python?: string;
@@ -127,6 +150,7 @@ export function checkProgram({
   entry,
   class: name,
   command,
+  protocol,
   requests,
   abilities,
   python,
@@ -144,9 +168,19 @@ export function checkProgram({
         ? [errorAt(['abilities'], 'requires command', 'Remove it: the methods of a class are detected.')]
         : []),
       ...(python === undefined ? [] : [errorAt(['python'], 'requires command', 'Remove it.')]),
+      ...(protocol === undefined ? [] : [errorAt(['protocol'], 'requires command', 'Remove it.')]),
     ];
   }
   return [
+    ...(negotiateProtocol(protocol) === undefined
+      ? [
+          errorAt(
+            ['protocol'],
+            `the program speaks only version ${protocol?.join(', ')} of the protocol, but this Heddle only ${protocolVersions.join(', ')}`,
+            'Install a version of the plugin for this Heddle, or a Heddle for this version of the plugin.',
+          ),
+        ]
+      : []),
     ...(entry === undefined
       ? []
       : [errorAt(['entry'], 'cannot be combined with command', 'Remove one of them.')]),

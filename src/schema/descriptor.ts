@@ -190,6 +190,8 @@ export interface Descriptor {
   readonly class?: string;
   /** The program that executes each call. */
   readonly command?: readonly string[];
+  /** Versions of the protocol that the program speaks; only the first one if absent. */
+  readonly protocol?: readonly number[];
   /** Requests that the program may send while it runs. */
   readonly requests: readonly string[];
   /** Optional methods of a program; those of a class are detected. */
@@ -214,8 +216,8 @@ export interface Descriptor {
   /** Absent if the plugin declares none (the seed's form): any field is then passed on unchecked. */
   readonly fields?: FieldDeclarations;
   /**
-   * Rules that the declarations cannot express, in the code of a built-in plugin. Values of the administrator may be
-   * references, and those of users may be absent.
+   * Rules that the declarations cannot express, in the code of a built-in plugin. Values of the
+   * administrator may be references, and those of users may be absent.
    */
   readonly rules?: (fields: JsonObject) => readonly FieldFault[];
 }
@@ -316,7 +318,8 @@ function mergeFields(included: FieldDeclarations | undefined, own: FieldDeclarat
 }
 
 /**
- * The predecessor's descriptors: `{"my_provider": {"classname": "MyProvider"}}`; the folder determines the type.
+ * The predecessor's descriptors: `{"my_provider": {"classname": "MyProvider"}}`; the folder
+ * determines the type.
  */
 export const seedDescriptorSchema = z.record(
   pluginNameSchema,

@@ -99,7 +99,10 @@ function unitOf(type: Limits['type']): 'characters' | 'entries' | undefined {
   return type === 'list' || type === 'map' ? 'entries' : undefined;
 }
 
-/** Cache of recently used patterns, the latest at the end. Bounded, because cluster files contain patterns too. */
+/**
+ * Cache of recently used patterns, the latest at the end. Bounded, because cluster files
+ * contain patterns too.
+ */
 const compiled = new Map<string, RE2JS>();
 const mostCompiled = 200;
 

@@ -4,8 +4,9 @@ import { checkFiles, type NamedFile } from './named-files.js';
 import type { Path, Problem } from './problem.js';
 
 /**
- * Reports files that administrators' fields name and that other users own or can write. `path` is the path of the
- * values. Called before each use; when a worker starts, `checkFiles` with `namedByFields` is called instead.
+ * Reports files that administrators' fields name and that other users own or can write. `path`
+ * is the path of the values. Called before each use; when a worker starts, `checkFiles` with
+ * `namedByFields` is called instead.
  */
 export function checkFieldFiles(
   descriptor: Pick<Descriptor, 'fields'>,

@@ -26,9 +26,10 @@ type Declared = Pick<Descriptor, 'fields' | 'rules'>;
 export type AllowedValues = Readonly<Record<string, readonly Json[]>>;
 
 /**
- * Checks values against the declared fields of a plugin, and that no required field is missing. Users may also set
- * overridable fields of administrators; `allowed` are the values that the account allows for `listed` ones, and `any`
- * skips that check. `path` is the path of the values. A plugin without declarations accepts all fields.
+ * Checks values against the declared fields of a plugin, and that no required field is missing.
+ * Users may also set overridable fields of administrators; `allowed` are the values that the
+ * account allows for `listed` ones, and `any` skips that check. `path` is the path of the
+ * values. A plugin without declarations accepts all fields.
  */
 export function checkFields(
   plugin: Declared,
@@ -171,8 +172,8 @@ function splitEntries(
 }
 
 /**
- * Reports addresses to which credentials would be sent unencrypted over the network. References are checked when they
- * are resolved.
+ * Reports addresses to which credentials would be sent unencrypted over the network. References
+ * are checked when they are resolved.
  */
 function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
   if (values['insecure'] === true) return [];
@@ -196,8 +197,8 @@ function protectedForms(address: string): string {
 }
 
 /**
- * Checks values whose references and expressions are resolved, which is not possible earlier. Messages do not quote
- * values, which may be secret.
+ * Checks values whose references and expressions are resolved, which is not possible earlier.
+ * Messages do not quote values, which may be secret.
  */
 export function checkResolved(
   plugin: Declared,

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a private folder and its missing parents. Node's own recursive mkdirSync never returns if nothing can be
- * created in an existing folder, such as /proc.
+ * Creates a private folder and its missing parents. Node's own recursive mkdirSync never
+ * returns if nothing can be created in an existing folder, such as /proc.
  * @throws the error of the file system.
  */
 export function makeFolder(folder: string): void {

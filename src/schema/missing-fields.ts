@@ -7,7 +7,9 @@ type Declared = Pick<Descriptor, 'fields'>;
 type Fields = Readonly<Record<string, FieldDeclaration>>;
 type Condition = NonNullable<FieldDeclaration['requiredWhen']>[string];
 
-/** Reports missing fields: those of `required`, and those that other fields require. Defaults count as values. */
+/**
+ * Reports missing fields: those of `required`, and those that other fields require. Defaults count as values.
+ */
 export function missingFields(
   { fields }: Declared,
   scope: FieldScope,

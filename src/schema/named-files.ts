@@ -7,9 +7,10 @@ import { wordsForFileError } from './read-text.js';
 import { describeDistrust, whyUntrusted, type Distrust } from './trusted-path.js';
 
 /**
- * How a field of a plugin names files. `file`: a file, or a folder of data. `tree`: a folder whose files are executed or
- * included. `command`: a program, or a list of a program and its arguments. `socket`: a socket of another program.
- * `url`: a URL that contains paths, such as `unix:///run/podman.sock` or `?keyfile=/etc/key`.
+ * How a field of a plugin names files. `file`: a file, or a folder of data. `tree`: a folder
+ * whose files are executed or included. `command`: a program, or a list of a program and its
+ * arguments. `socket`: a socket of another program. `url`: a URL that contains paths, such as
+ * `unix:///run/podman.sock` or `?keyfile=/etc/key`.
  */
 export const fieldFileKinds = ['file', 'tree', 'command', 'socket', 'url'] as const;
 /** `made`: a folder that Heddle creates, and checks again on creation. */
@@ -29,8 +30,8 @@ export interface NamedFile {
 
 export interface FileCheckOptions {
   /**
-   * When a worker starts: all files of a `tree` are checked, which takes a while for a large one, and files may be
-   * absent. Before each use, an absent file that another user could create is refused.
+   * When a worker starts: all files of a `tree` are checked, which takes a while for a large one, and
+   * files may be absent. Before each use, an absent file that another user could create is refused.
    */
   readonly atStart?: boolean;
   /** As for `whyUntrusted`. */
@@ -38,8 +39,8 @@ export interface FileCheckOptions {
 }
 
 /**
- * Why the first untrusted file of those that a value names is not trusted. Skips references, which are checked when
- * they are resolved, and values that are not text.
+ * Why the first untrusted file of those that a value names is not trusted. Skips references,
+ * which are checked when they are resolved, and values that are not text.
  */
 export function whyFilesUntrusted(
   kind: NamedFileKind,
@@ -61,7 +62,10 @@ export function whyFilesUntrusted(
 /** Another user owns a file, or may write or replace it. */
 export class UntrustedFile extends Error {}
 
-/** Call before each use of the files that a value names. @throws UntrustedFile, or the error that `toError` returns for its message. */
+/**
+ * Call before each use of the files that a value names. @throws UntrustedFile, or the error
+ * that `toError` returns for its message.
+ */
 export function refuseUntrusted(
   kind: NamedFileKind,
   named: Json | readonly string[] | undefined,
@@ -72,8 +76,8 @@ export function refuseUntrusted(
 }
 
 /**
- * The first untrusted file or folder; targets of links are part of the tree. Only the folder `node_modules` itself is
- * checked, because its content may be huge.
+ * The first untrusted file or folder; targets of links are part of the tree. Only the folder
+ * `node_modules` itself is checked, because its content may be huge.
  */
 export function whyTreeUntrusted(
   folder: string,
@@ -153,8 +157,8 @@ export function pathsIn(kind: NamedFileKind, value: Json | readonly string[] | u
 }
 
 /**
- * The program, unless it is found on the PATH, and each argument or value of an option that names a file, relative to
- * the working folder.
+ * The program, unless it is found on the PATH, and each argument or value of an option that
+ * names a file, relative to the working folder.
  */
 function commandFiles(value: Json | readonly string[] | undefined): readonly string[] {
   if (!Array.isArray(value)) return [];

@@ -4,8 +4,8 @@ import { errorAt, maxProblems, quoteValue, type Path, type Problem } from './pro
 
 export interface PlainJsonLimits {
   /**
-   * Approximate maximum size of the value's JSON, in bytes: keys and texts as UTF-8, other values and punctuation as a
-   * few bytes each.
+   * Approximate maximum size of the value's JSON, in bytes: keys and texts as UTF-8, other
+   * values and punctuation as a few bytes each.
    */
   readonly bytes: number;
   readonly depth: number;
@@ -16,9 +16,9 @@ export type PlainJson =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Copies a value of unknown origin into plain JSON, or reports everything that is not JSON. Reads only own data
- * properties and calls no code of the value: no getter, no toJSON, no proxy trap. Omits properties whose value is
- * undefined, as JSON does. Stops at the first exceeded limit.
+ * Copies a value of unknown origin into plain JSON, or reports everything that is not JSON. Reads
+ * only own data properties and calls no code of the value: no getter, no toJSON, no proxy trap.
+ * Omits properties whose value is undefined, as JSON does. Stops at the first exceeded limit.
  */
 export function copyPlainJson(value: unknown, limits: PlainJsonLimits): PlainJson {
   const copier = new Copier(limits);

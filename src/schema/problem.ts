@@ -36,8 +36,8 @@ export const maxProblems = 100;
 export class ProblemsError extends Error {
   readonly problems: readonly Problem[];
 
-  constructor(title: string, problems: readonly Problem[]) {
-    super([title, ...problems.map((problem) => `  ${formatProblem(problem)}`)].join('\n'));
+  constructor(title: string, problems: readonly Problem[], options?: ErrorOptions) {
+    super([title, ...problems.map((problem) => `  ${formatProblem(problem)}`)].join('\n'), options);
     this.name = 'ProblemsError';
     this.problems = problems;
   }
@@ -101,8 +101,8 @@ export function formatPath(path: Path): string {
 }
 
 /**
- * A value for a message: its JSON, shortened, without user and password of addresses. Of a list or mapping only what it
- * is: its members may be secret.
+ * A value for a message: its JSON, shortened, without user and password of addresses. Of a list
+ * or mapping only what it is: its members may be secret.
  */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'number') return String(value);

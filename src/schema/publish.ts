@@ -8,6 +8,7 @@ import { descriptorSchema } from './descriptor.js';
 import { imageSchema } from './image/spec.js';
 import { documentSchemas } from './output/documents.js';
 import { outputVersion } from './output/version.js';
+import { pluginSuiteSchema } from './plugin-suite.js';
 import { poolsSchema } from './pool/spec.js';
 import { clusterSchema } from './cluster/spec.js';
 
@@ -21,6 +22,7 @@ export function publishedSchemas(): Readonly<Record<string, string>> {
     'image.schema.json': publish(imageSchema, fileKeys),
     'heddle.schema.json': publish(configSchema, fileKeys),
     'plugin.schema.json': publish(descriptorSchema),
+    'plugin-suite.schema.json': publish(pluginSuiteSchema, fileKeys),
     'pools.schema.json': publish(poolsSchema, fileKeys),
   };
 }
@@ -47,8 +49,40 @@ function print(schema: Json): string {
 }
 
 function toJsonSchema(schema: z.ZodType): JsonObject {
-  return z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' }) as JsonObject;
+  return z.toJSONSchema(schema, {
+    io: 'input',
+    target: 'draft-7',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      const duration = defaultDuration(zodSchema);
+      if (duration !== undefined) jsonSchema.default ??= duration;
+    },
+  }) as JsonObject;
 }
+
+/** The default of a duration as users write it. Zod leaves it out, because the parsed value has another form. */
+function defaultDuration(schema: z.core.$ZodType): string | undefined {
+  const { def } = schema._zod;
+  if (def.type === 'default') {
+    const { defaultValue, innerType } = def as z.core.$ZodDefaultDef;
+    const isDuration = typeof defaultValue === 'number' && innerType._zod.def.type === 'pipe';
+    return isDuration ? writeDuration(defaultValue) : undefined;
+  }
+  const written = z.globalRegistry.get(schema)?.['default'];
+  return typeof written === 'string' ? written : undefined;
+}
+
+/** Seconds in the largest unit that gives a whole number. */
+function writeDuration(seconds: number): string {
+  const [unit, size] = durationUnits.find(([, one]) => seconds >= one && seconds % one === 0) ?? ['s', 1];
+  return `${seconds / size}${unit}`;
+}
+
+const durationUnits = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+] as const;
 
 /** `${{ var.size }}`, wherever a value is not any text already. */
 const expression = { type: 'string', pattern: '\\$\\{\\{.*\\}\\}' } as const;

@@ -16,7 +16,8 @@ export type TextReading =
   | { readonly ok: false; readonly wrong: string; readonly missing?: true };
 
 /**
- * Reads a text file of at most `maxBytes`, or returns the reason why it cannot. Never blocks on a pipe or a device.
+ * Reads a text file of at most `maxBytes`, or returns the reason why it cannot. Never blocks on
+ * a pipe or a device.
  */
 export function readTextFile(file: string, maxBytes: number): TextReading {
   let descriptor: number;
@@ -63,7 +64,8 @@ class NotRegularFile extends Error {
 }
 
 /**
- * Opens a file for reading. Never blocks on a pipe or a device; a folder is opened, and reading it fails with EISDIR.
+ * Opens a file for reading. Never blocks on a pipe or a device; a folder is opened, and reading
+ * it fails with EISDIR.
  * @throws NotRegularFile, otherwise the errors of `open`.
  */
 export async function openFile(path: string): Promise<FileHandle> {
@@ -89,7 +91,9 @@ export async function readRegularFile(path: string): Promise<string> {
   }
 }
 
-/** For files that a library reads by their paths; absent and inaccessible ones pass. @throws NotRegularFile */
+/**
+ * For files that a library reads by their paths; absent and inaccessible ones pass. @throws NotRegularFile
+ */
 export function refuseSpecial(path: string): void {
   const stat = statOrNothing(statSync, path);
   if (stat !== undefined && isSpecial(stat)) throw new NotRegularFile(path);
@@ -126,9 +130,7 @@ export function wordsForFileError(error: unknown): string {
   if (error instanceof NotRegularFile || isSocketError(error)) return notRegular;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR') return missing;
-  if (code === 'EISDIR') return 'it is a folder';
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  return error instanceof Error ? error.message : String(error);
+  return sharedWords(code) ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** Why a file or folder cannot be created, as the end of a sentence. */
@@ -137,9 +139,35 @@ export function wordsForWriteError(error: unknown): string {
   if (code === 'ENOENT') return 'its folder does not exist, or does not accept files';
   if (code === 'ENOTDIR') return 'its path leads through a file';
   if (code === 'EEXIST') return 'it already exists';
-  if (code === 'EISDIR') return 'it is a folder';
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EROFS') return 'its file system is read-only';
   if (code === 'ENOSPC') return 'no space is left there';
-  return error instanceof Error ? error.message : String(error);
+  if (code === 'EDQUOT') return 'the disk quota there is exhausted';
+  return sharedWords(code) ?? (error instanceof Error ? error.message : String(error));
+}
+
+/** Whether an error, or a cause of it, comes from a disk that is full, broken or read-only. */
+export function isDiskFault(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && diskFaults.has(error.code)) || isDiskFault(error.cause);
+}
+
+/** Whether an error comes from a disk without space, or from a quota. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}
+
+const diskFaults: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
+
+/** Whether an error comes from a call of the operating system. */
+export function isSystemError(error: unknown): error is Error & { readonly path?: string } {
+  return error instanceof Error && 'syscall' in error;
+}
+
+function sharedWords(code: unknown): string | undefined {
+  if (code === 'EISDIR') return 'it is a folder';
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'ELOOP') return 'its links lead in a circle';
+  if (code === 'ENAMETOOLONG') return 'its name is too long';
+  if (code === 'EIO') return 'its disk reports an input/output error';
+  return undefined;
 }

@@ -2,9 +2,9 @@ import { splitWords } from '../model/command-words.js';
 import { matchesPattern } from './field-constraints.js';
 
 /**
- * Whether a reference such as `exec:get app/token` matches a pattern of `secrets.allow`. Both are split into words as on
- * resolution, and compared word by word. `*` matches any text within a word, but never an option (a leading hyphen) or
- * a path that goes up.
+ * Whether a reference such as `exec:get app/token` matches a pattern of `secrets.allow`. Both
+ * are split into words as on resolution, and compared word by word. `*` matches any text within
+ * a word, but never an option (a leading hyphen) or a path that goes up.
  */
 export function matchesReference(pattern: string, reference: string): boolean {
   const allowed = wordsOf(pattern);
@@ -31,7 +31,10 @@ export function canonicalReference(reference: string): string {
   return JSON.stringify(wordsOf(reference) ?? reference);
 }
 
-/** The scheme, then the words of a command, path and field of Vault, or the name; undefined for an unclosed quote. */
+/**
+ * The scheme, then the words of a command, path and field of Vault, or the name; undefined for
+ * an unclosed quote.
+ */
 function wordsOf(reference: string): readonly string[] | undefined {
   const [scheme = ''] = reference.split(':', 1);
   const rest = reference.slice(scheme.length + 1);

@@ -10,7 +10,8 @@ type Declared = Pick<Descriptor, 'fields'>;
 export const referenceRule = 'Must be env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.';
 
 /**
- * A reference to a secret, allowed in every text field and secret field. A worker of the site resolves it at use.
+ * A reference to a secret, allowed in every text field and secret field. A worker of the site
+ * resolves it at use.
  */
 export const secretReferenceSchema = z
   .strictObject({
@@ -37,7 +38,10 @@ export function passedReferences({ fields }: Declared): readonly string[] {
 }
 
 /** The references in these fields that are passed to the plugin unresolved; `keyFile: PATH` counts as one. */
-export function referencesOfFields(plugin: Declared, fields: JsonObject): readonly string[] {
+export function referencesOfFields(
+  plugin: Declared,
+  fields: JsonObject,
+): ReturnType<typeof writtenReferences> {
   const passed = ['keyFile', ...passedReferences(plugin)];
   return writtenReferences(
     Object.fromEntries(Object.entries(fields).filter(([key]) => passed.includes(key))),
@@ -50,8 +54,8 @@ interface NamedInventory {
 }
 
 /**
- * The inventory files that these fields name, whose references are passed to the plugin unresolved; of an Ansible
- * inventory only those of the account's `groups`.
+ * The inventory files that these fields name, whose references are passed to the plugin
+ * unresolved; of an Ansible inventory only those of the account's `groups`.
  */
 export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject): readonly NamedInventory[] {
   const { groups: named } = fields;
@@ -64,14 +68,37 @@ export function inventoriesOf({ fields: declared }: Declared, fields: JsonObject
   });
 }
 
+/** Where an administrator wrote a reference. */
+export interface WrittenPlace {
+  /** Its field, such as `keyFile of machine b1 of provider rack in heddle.yaml`. */
+  readonly field: string;
+  /** The name of its machine, if it has one. */
+  readonly machine?: string;
+}
+
 /** The references that an account's plugin may return in `ssh-auth`. */
 export interface OwnReferences {
-  readonly references: ReadonlySet<string>;
-  /** Why the set may be incomplete: an inventory cannot be read, in part or as a whole, or is being changed. */
+  readonly references: ReadonlyMap<string, readonly WrittenPlace[]>;
+  /**
+   * Why the set may be incomplete: an inventory cannot be read, in part or as a whole, or is being changed.
+   */
   readonly incomplete?: PluginError;
 }
 
-/** Paths of references in a value that are not among these, or that would be references without their other keys. */
+/** The field in which a reference of a machine was written; undefined for a foreign reference. */
+export function fieldOf(
+  { references }: OwnReferences,
+  reference: string,
+  machine: string | undefined,
+): string | undefined {
+  const places = references.get(reference);
+  return (places?.find((place) => place.machine === machine) ?? places?.[0])?.field;
+}
+
+/**
+ * Paths of references in a value that are not among these, or that would be references without
+ * their other keys.
+ */
 export function foreignReferences(value: JsonObject, { references }: OwnReferences): readonly Path[] {
   return possibleReferences(value).flatMap(({ reference, form, path }) =>
     form === 'reference' && references.has(reference) ? [] : [path],

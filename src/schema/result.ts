@@ -21,7 +21,8 @@ export interface ResultSource {
 export type ParsedResult = TaskResult & { readonly result?: JsonObject };
 
 /**
- * Copies a plugin's return value into plain JSON without calling any of its code. `acceptResult` checks the keys.
+ * Copies a plugin's return value into plain JSON without calling any of its code.
+ * `acceptResult` checks the keys.
  * @throws PluginError Invalid, naming plugin, task, and every malformed field.
  */
 export function parseResult(value: unknown, source: ResultSource): ParsedResult {

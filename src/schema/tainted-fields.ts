@@ -8,8 +8,8 @@ import { errorIn, type Path, type Problem } from './problem.js';
 type Declared = Pick<Descriptor, 'fields'>;
 
 /**
- * Refuses tainted expressions in code fields of an action, where a value of a node, a provider or another cluster could
- * execute commands. A field is code unless the descriptor declares it as data.
+ * Refuses tainted expressions in code fields of an action, where a value of a node, a provider or
+ * another cluster could execute commands. A field is code unless the descriptor declares it as data.
  */
 export function checkTainted(
   descriptor: Declared,

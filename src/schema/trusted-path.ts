@@ -1,7 +1,9 @@
 import { accessSync, constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 
-/** Why a path is not trusted, as the predicate of a sentence with the path as its subject, and how to fix it. */
+/**
+ * Why a path is not trusted, as the predicate of a sentence with the path as its subject, and how to fix it.
+ */
 export interface Distrust {
   readonly path: string;
   readonly wrong: string;
@@ -18,9 +20,9 @@ export function describeDistrust({ path, wrong, right }: Distrust): string {
 }
 
 /**
- * The owner check: why this process must not trust a file or folder. A user other than its own and root owns it or can
- * write it, or can replace or create it through a folder or link of its path. Undefined on systems without numeric
- * owners.
+ * The owner check: why this process must not trust a file or folder. A user other than its own
+ * and root owns it or can write it, or can replace or create it through a folder or link of its
+ * path. Undefined on systems without numeric owners.
  * @param trusted folders that are known to be trusted, so that each is checked once for many files.
  */
 export function whyUntrusted(path: string, trusted = new Set<string>()): Distrust | undefined {
@@ -53,7 +55,10 @@ interface Way {
 /** Linux treats more links in a path as a loop. */
 const maxLinks = 40;
 
-/** Resolves a path name by name, as the system does: replaces each link by its target, relative to the link's folder. */
+/**
+ * Resolves a path name by name, as the system does: replaces each link by its target, relative
+ * to the link's folder.
+ */
 function followPath(path: string, trusted: ReadonlySet<string>): Way {
   const names = namesOf(isAbsolute(path) ? path : `${process.cwd()}/${path}`);
   const folders: Step[] = [];
@@ -139,7 +144,8 @@ function foreignOwner(path: string, { uid }: Stats, right: string): Distrust | u
 const macAdmins = 80;
 
 /**
- * A group with the number of the owner is the owner's private group, which most Linux systems create for each user.
+ * A group with the number of the owner is the owner's private group, which most Linux systems
+ * create for each user.
  */
 function writableByOthers(path: string, stat: Stats): Distrust | undefined {
   const { mode, uid, gid } = stat;
@@ -168,7 +174,7 @@ function isReadOnly(path: string): boolean {
   }
 }
 
-/** Why a folder is not private to this user; undefined if it is. */
+/** Why a folder is not private to this user: owned by it, and closed to others. Undefined if it is. */
 export function whyNotPrivate(
   path: string,
   { uid, mode }: Pick<Stats, 'uid' | 'mode'>,
@@ -181,7 +187,14 @@ export function whyNotPrivate(
       wrong: `belongs to user ${uid}, not to user ${own}`,
       right: 'Specify another folder, or run as its owner.',
     };
-  if ((mode & 0o077) === 0) return undefined;
+  return whyOpen(path, { mode });
+}
+
+/**
+ * Why a file or folder is not closed to other users; undefined if it is, and on systems without these modes.
+ */
+export function whyOpen(path: string, { mode }: Pick<Stats, 'mode'>): Distrust | undefined {
+  if (process.getuid === undefined || (mode & 0o077) === 0) return undefined;
   return {
     path,
     wrong: `is accessible to other users (mode ${(mode & 0o777).toString(8)})`,

@@ -23,8 +23,8 @@ export type YamlReading =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads one YAML (or JSON) document into plain JSON and records the place of every value. Refuses large files, deep
- * nesting, alias bombs, duplicate keys, several documents and tags.
+ * Reads one YAML (or JSON) document into plain JSON and records the place of every value.
+ * Refuses large files, deep nesting, alias bombs, duplicate keys, several documents and tags.
  */
 export function readYaml(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
   const reading = readCanonicalJson(text, fileName, limits) ?? readDocument(text, fileName, limits);
@@ -60,8 +60,8 @@ export function readYamlFile(text: string, fileName: string, limits: PlainJsonLi
 }
 
 /**
- * A fast path for JSON as programs write it, because every start reads the descriptors of all plugins. Returns
- * undefined for anything unusual, which the full parser then reports with its place.
+ * A fast path for JSON as programs write it, because every start reads the descriptors of all
+ * plugins. Returns undefined for anything unusual, which the full parser then reports with its place.
  */
 function readCanonicalJson(text: string, fileName: string, limits: PlainJsonLimits): YamlReading | undefined {
   if (!/^[{[]/.test(text) || Buffer.byteLength(text) > limits.bytes) return undefined;
@@ -153,8 +153,8 @@ const maxFaults = 20;
 const maxAliases = 100;
 
 /**
- * Offset of the first token that is nested too deep. Searches the parser's tokens without recursion: composing recurses,
- * and a deep file would crash the process instead of throwing.
+ * Offset of the first token that is nested too deep. Searches the parser's tokens without
+ * recursion: composing recurses, and a deep file would crash the process instead of throwing.
  */
 function tooDeep(tokens: readonly CST.Token[], limit: number): number | undefined {
   const open: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({
@@ -190,7 +190,10 @@ function aliasOfNothing(document: Document): { readonly name: string; readonly o
   return found;
 }
 
-/** Offset of a merge key whose value is neither a mapping nor a list of mappings, or is a mapping that contains the key. */
+/**
+ * Offset of a merge key whose value is neither a mapping nor a list of mappings, or is a
+ * mapping that contains the key.
+ */
 function wrongMerge(document: Document): number | undefined {
   let found: number | undefined;
   visit(document, {

@@ -53,7 +53,7 @@ function shownAt(schema: z.ZodType, path: Path, value: unknown): Shown {
         (above.meta()?.['writeOnly'] === true || unwrap(above).meta()?.['writeOnly'] === true)
       );
     });
-  const isPlain = typeof value !== 'object' && value !== undefined;
+  const isPlain = !['object', 'boolean', 'undefined'].includes(typeof value);
   return { value, text: isSecret && isPlain ? '(a secret)' : quoteValue(value) };
 }
 
@@ -100,7 +100,8 @@ function amount(origin: string, value: unknown, text: string): string {
 }
 
 /**
- * The schema at a path, with optional and default wrappers removed on the way; undefined if it is not one schema.
+ * The schema at a path, with optional and default wrappers removed on the way; undefined if it
+ * is not one schema.
  */
 export function schemaAt(schema: z.ZodType, path: Path): z.ZodType | undefined {
   let current: z.ZodType | undefined = schema;

@@ -14,18 +14,20 @@ export interface KeyDocument {
   readonly keys: readonly Key[];
 }
 
+type KeyErrorCode = 'Invalid' | 'Encryption';
+
 /** A key ring that is absent, unreadable, malformed, accessible to others, or lacks a key. The message names the remedy. */
 export class KeyError extends Error {
   override readonly name = 'KeyError';
-  /** Whether the given keys, or the given key ID, are invalid. */
-  readonly invalid: boolean;
+  /** `Invalid`: the keys, their folder or the ID of a key are wrong. `Encryption`: other failures. */
+  readonly code: KeyErrorCode;
 
   constructor(
     message: string,
-    { invalid = false, ...cause }: ErrorOptions & { readonly invalid?: boolean } = {},
+    { code = 'Invalid', ...cause }: ErrorOptions & { readonly code?: KeyErrorCode } = {},
   ) {
     super(message, cause);
-    this.invalid = invalid;
+    this.code = code;
   }
 }
 
@@ -59,7 +61,6 @@ export function parseKeys(text: string, source: string): KeyDocument {
   const fault = (what: string): KeyError =>
     new KeyError(
       `${source}: ${what}. Expected the output of 'heddle keys export': {"version":1,"current":ID,"keys":[{"id","createdAt","key"}]}`,
-      { invalid: true },
     );
   const document = parseJson(text);
   if (!isRecord(document)) throw fault('is not a JSON object');
@@ -83,7 +84,6 @@ export function mergeKeys(own: KeyDocument, added: KeyDocument, source: string):
       throw new KeyError(
         `${source}: key ${key.id} differs from the existing key with the same ID. Nothing was imported. ` +
           'One of the two rings belongs to another installation: keep them in separate data folders.',
-        { invalid: true },
       );
     }
     return same === undefined;

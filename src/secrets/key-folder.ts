@@ -14,7 +14,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endedLongAgo, isHeld, takeLock, type HeldLock } from '../detached/lock-file.js';
 import { makeFolder } from '../schema/make-folder.js';
-import { readTextFile, wordsForWriteError } from '../schema/read-text.js';
+import {
+  isDiskFull,
+  isSystemError,
+  readTextFile,
+  wordsForFileError,
+  wordsForWriteError,
+} from '../schema/read-text.js';
 import { formatKeys, KeyError, parseKeys, type KeyDocument } from './key-document.js';
 
 /** A document as read from the folder, and a stamp that changes when the file is replaced. */
@@ -35,55 +41,71 @@ const lockPollMs = 20;
  */
 export function readKeyFolder(folder: string): StoredKeys | undefined {
   const file = keyFile(folder);
-  const folderStat = statSync(folder, { bigint: true, throwIfNoEntry: false });
+  const folderStat = statIfPresent(folder);
   if (folderStat === undefined) return undefined;
-  refuseOpenModes(folder, folderStat, '700');
-  const fileStat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  refuseAccessOfOthers(folder, folderStat, '700');
+  const fileStat = statIfPresent(file);
   if (fileStat === undefined) return undefined;
-  refuseOpenModes(file, fileStat, '600');
+  refuseAccessOfOthers(file, fileStat, '600');
   const read = readTextFile(file, maxKeyBytes);
   if (!read.ok && read.missing === true) return undefined;
-  if (!read.ok) throw new KeyError(`${file} cannot be read: ${read.wrong}`, { invalid: true });
+  if (!read.ok) throw readError(file, read.wrong);
   return { document: parseKeys(read.text, file), stamp: stampOf(fileStat) };
 }
 
-/** Changes when the key ring is replaced; undefined if there is none. */
+function statIfPresent(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    throw readError(path, wordsForFileError(error), error);
+  }
+}
+
+function readError(path: string, wrong: string, cause?: unknown): KeyError {
+  return new KeyError(`${path} cannot be read: ${wrong}`, { cause });
+}
+
+/** Changes when the key ring is replaced; undefined if there is none. @throws KeyError if it cannot be read. */
 export function keyFolderStamp(folder: string): string | undefined {
-  const stat = statSync(keyFile(folder), { bigint: true, throwIfNoEntry: false });
+  const stat = statIfPresent(keyFile(folder));
   return stat === undefined ? undefined : stampOf(stat);
 }
 
 /** Writes the first ring. If several processes try, one succeeds and the others get false. */
 export function createKeyFolder(folder: string, document: KeyDocument): boolean {
-  const temporary = writeFirst(folder, document);
-  try {
-    linkSync(temporary, keyFile(folder));
-    syncFolder(folder);
-    return true;
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
-    throw error;
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+  if (!writeFirstRing(folder, document)) return false;
+  flushFolder(folder);
+  return true;
 }
 
-function writeFirst(folder: string, document: KeyDocument): string {
+function writeFirstRing(folder: string, document: KeyDocument): boolean {
+  const createError = (error: unknown): unknown =>
+    writeError(
+      folder,
+      error,
+      'Specify another folder with keys.folder in heddle.yaml, or with HEDDLE_DATA_FOLDER',
+    );
   try {
     makeFolder(folder);
-    refuseOpenModes(folder, statSync(folder, { bigint: true }), '700');
-    return writeTemporary(folder, document);
+    refuseAccessOfOthers(folder, statSync(folder, { bigint: true }), '700');
   } catch (error) {
-    if (error instanceof KeyError) throw error;
-    throw new KeyError(
-      `keys cannot be written to ${folder}: ${wordsForWriteError(error)}. Specify another folder with keys.folder in heddle.yaml, or with HEDDLE_DATA_FOLDER`,
-      { invalid: true, cause: error },
-    );
+    throw createError(error);
+  }
+  const temporary = temporaryFileIn(folder);
+  try {
+    writeNewFile(temporary, document);
+    linkSync(temporary, keyFile(folder));
+    return true;
+  } catch (error) {
+    if (hasErrorCode(error, 'EEXIST')) return false;
+    throw createError(error);
+  } finally {
+    removeQuietly(temporary);
   }
 }
 
 /**
- * Replaces a ring atomically, under a lock. @throws KeyError if there is none, or if the lock is held for 10 s.
+ * Replaces a ring atomically, under a lock. @throws KeyError if there is none, or if another process holds the lock for 15 s.
  */
 export async function updateKeyFolder(
   folder: string,
@@ -97,13 +119,41 @@ export async function updateKeyFolder(
         `${folder} contains no keys. Import the keys in use with 'heddle keys import', or create the first key of a new server with 'heddle keys create'.`,
       );
     const changed = change(stored.document);
-    const temporary = writeTemporary(folder, changed);
-    renameSync(temporary, keyFile(folder));
-    syncFolder(folder);
+    replaceRing(folder, changed);
     return changed;
   } finally {
     await lock.release();
   }
+}
+
+function replaceRing(folder: string, document: KeyDocument): void {
+  const temporary = temporaryFileIn(folder);
+  try {
+    writeNewFile(temporary, document);
+    renameSync(temporary, keyFile(folder));
+  } catch (error) {
+    throw changeError(folder, error);
+  } finally {
+    removeQuietly(temporary);
+  }
+  flushFolder(folder);
+}
+
+function changeError(folder: string, cause: unknown): unknown {
+  const state = 'The keys are unchanged';
+  return writeError(
+    folder,
+    cause,
+    isDiskFull(cause) ? `Free some space there and try again. ${state}` : state,
+  );
+}
+
+/** Explains an error of the file system; returns others. */
+function writeError(folder: string, cause: unknown, ending: string): unknown {
+  if (!isSystemError(cause)) return cause;
+  return new KeyError(`keys cannot be written to ${folder}: ${wordsForWriteError(cause)}. ${ending}`, {
+    cause,
+  });
 }
 
 function keyFile(folder: string): string {
@@ -114,29 +164,46 @@ function stampOf(stat: BigIntStats): string {
   return `${stat.ino}:${stat.mtimeNs}:${stat.size}`;
 }
 
-function refuseOpenModes(path: string, stat: BigIntStats, wanted: string): void {
+function refuseAccessOfOthers(path: string, stat: BigIntStats, wanted: string): void {
   // Windows does not have these modes.
   if (process.platform === 'win32' || (stat.mode & 0o077n) === 0n) return;
   const mode = (stat.mode & 0o777n).toString(8).padStart(3, '0');
   throw new KeyError(
     `${path} has mode ${mode}: other users of this machine can read the keys. Run 'chmod ${wanted} "${path}"' and consider rotating the keys.`,
-    { invalid: true },
   );
 }
 
-function writeTemporary(folder: string, document: KeyDocument): string {
-  const temporary = join(folder, `.keys-${process.pid}-${randomBytes(4).toString('hex')}`);
-  writeFileSync(temporary, formatKeys(document), { mode: 0o600, flag: 'wx', flush: true });
-  return temporary;
+function temporaryFileIn(folder: string): string {
+  return join(folder, `.keys-${process.pid}-${randomBytes(4).toString('hex')}`);
 }
 
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const descriptor = openSync(folder, 'r');
+function writeNewFile(file: string, document: KeyDocument): void {
+  writeFileSync(file, formatKeys(document), { mode: 0o600, flag: 'wx', flush: true });
+}
+
+function removeQuietly(file: string): void {
   try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
+    rmSync(file, { force: true });
+  } catch {
+    // The result of the write matters more.
+  }
+}
+
+/** After a change of the keys. */
+function flushFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  try {
+    const descriptor = openSync(folder, 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (cause) {
+    throw new KeyError(
+      `the keys in ${folder} are written, but a loss of power may undo that: ${wordsForFileError(cause)}`,
+      { code: 'Encryption', cause },
+    );
   }
 }
 
@@ -144,7 +211,7 @@ async function lockFolder(folder: string): Promise<HeldLock> {
   const file = join(folder, 'keys.lock');
   for (const deadline = Date.now() + lockWaitMs; ;) {
     const lock = await takeLock(file, { isStale: endedLongAgo(file) }).catch((error: unknown) => {
-      if (!hasCode(error, 'ENOENT')) throw error;
+      if (!hasErrorCode(error, 'ENOENT')) throw changeError(folder, error);
       throw new KeyError(
         `${folder} does not exist. Import the keys in use with 'heddle keys import', or create the first key of a new server with 'heddle keys create'.`,
         { cause: error },
@@ -154,11 +221,12 @@ async function lockFolder(folder: string): Promise<HeldLock> {
     if (Date.now() > deadline)
       throw new KeyError(
         `${file} has been held by process ${lock.owner.pid} for more than ${lockWaitMs / 1000} s. Wait for the process or end it, and try again.`,
+        { code: 'Encryption' },
       );
     await sleep(lockPollMs);
   }
 }
 
-function hasCode(error: unknown, code: string): boolean {
+function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -76,7 +76,9 @@ export function parseKeyRing(text: string, source: string): KeyRing {
 export function createKeys(folder: string): KeyRing {
   const key = generateKey();
   if (!createKeyFolder(folder, { current: key.id, keys: [key] })) {
-    throw new KeyError(`${folder} already contains keys. Use 'heddle keys rotate' to create a new one.`);
+    throw new KeyError(`${folder} already contains keys. Use 'heddle keys rotate' to create a new one.`, {
+      code: 'Encryption',
+    });
   }
   return openKeyRing({ folder, create: false });
 }
@@ -91,8 +93,7 @@ export async function addKey(folder: string): Promise<string> {
 /** Makes a key of the ring the current one. */
 export async function useKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
-    if (!document.keys.some((key) => key.id === id))
-      throw new KeyError(unknownKey(id, folder), { invalid: true });
+    if (!document.keys.some((key) => key.id === id)) throw new KeyError(unknownKey(id, folder));
     return { ...document, current: id };
   });
 }
@@ -107,12 +108,10 @@ export async function rotateKeys(folder: string): Promise<string> {
 /** Removes a key: payloads encrypted with it become unreadable. @throws KeyError for the current key, or an unknown one. */
 export async function removeKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
-    if (!document.keys.some((key) => key.id === id))
-      throw new KeyError(unknownKey(id, folder), { invalid: true });
+    if (!document.keys.some((key) => key.id === id)) throw new KeyError(unknownKey(id, folder));
     if (document.current === id)
       throw new KeyError(
         `key ${id} is the current key. Make another one current first, with 'heddle keys rotate'.`,
-        { invalid: true },
       );
     return { ...document, keys: document.keys.filter((key) => key.id !== id) };
   });
@@ -158,7 +157,7 @@ class TextKeyRing implements KeyRing {
 
   find(id: string): Key {
     const key = this.#document.keys.find((candidate) => candidate.id === id);
-    if (key === undefined) throw new KeyError(unknownKey(id, this.source));
+    if (key === undefined) throw new KeyError(unknownKey(id, this.source), { code: 'Encryption' });
     return key;
   }
 

@@ -1,14 +1,13 @@
 import { isJsonObject, type Json } from '../model/json.js';
-import { findReferences, isSecretReference } from '../model/secret-reference.js';
+import {
+  findReferences,
+  isSecretReference,
+  type ResolvedSecrets,
+  type SecretOrigin,
+} from '../model/secret-reference.js';
 import { readSecret, schemes, type SecretSources } from './sources.js';
 
 export { secretSourcesOf, type SecretSources } from './sources.js';
-
-export interface ResolvedSecrets {
-  readonly value: Json;
-  /** The resolved values, without duplicates; for the redactor. */
-  readonly secrets: readonly string[];
-}
 
 /**
  * Whether users may use a reference such as `file:/etc/app/token`. With the path of the opened file, also whether that
@@ -16,17 +15,22 @@ export interface ResolvedSecrets {
  */
 export type AllowReference = (reference: string, opened?: string) => boolean;
 
-/**
- * The author of the value, and its name in messages, such as `providers.main.fields`. `secrets.allow` limits the
- * references of users.
- */
-export type WrittenBy =
-  | { readonly writtenBy: 'administrator'; readonly place: string }
-  | { readonly writtenBy: 'user'; readonly place: string; readonly allows: AllowReference };
+/** Who wrote references, with those that a user may use. */
+export type ReferenceWriter =
+  | { readonly writtenBy: 'administrator' }
+  | { readonly writtenBy: 'user'; readonly allows: AllowReference };
+
+export type LimitedOrigin = SecretOrigin & ReferenceWriter;
 
 /** A reference that cannot be resolved. The message names its place and scheme, never a value. */
 export class SecretError extends Error {
   override readonly name = 'SecretError';
+  readonly remedy: string | undefined;
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly remedy?: string } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.remedy = options.remedy;
+  }
 }
 
 /**
@@ -36,9 +40,9 @@ export class SecretError extends Error {
 export async function resolveSecrets(
   value: Json,
   sources: SecretSources,
-  origin: WrittenBy,
+  origin: LimitedOrigin,
 ): Promise<ResolvedSecrets> {
-  const { place, writtenBy } = origin;
+  const { place, writtenBy, reader = 'the workers' } = origin;
   if (origin.writtenBy === 'user') refuseForbidden(value, place, origin.allows);
   const read = new Map<string, Promise<string>>();
   const resolve = async (reference: string, at: string): Promise<string> => {
@@ -55,7 +59,11 @@ export async function resolveSecrets(
       return await secret;
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new SecretError(`${at}: the secret (${scheme}:) cannot be read: ${why}`, { cause });
+      const field = origin.fieldOf?.(reference) ?? at;
+      throw new SecretError(`${field}: the secret (${scheme}:) cannot be read: ${why}`, {
+        cause,
+        remedy: `provide the secret to ${reader}, or correct ${field}`,
+      });
     }
   };
   const resolved = await replaceReferences(value, place, resolve);

@@ -16,13 +16,13 @@ export function sealText(ring: KeyRing, purpose: string, text: string): string {
 /** @throws KeyError if the key is not in the ring, or the text was altered or has another purpose. */
 export function openText(ring: KeyRing, purpose: string, sealed: string): string {
   const [, keyId = '', data = ''] = format.exec(sealed.trim()) ?? [];
-  if (!isKeyId(keyId)) throw new KeyError('it is not text that Heddle encrypted', { invalid: true });
+  if (!isKeyId(keyId)) throw new KeyError('it is not text that Heddle encrypted');
   const key = ring.find(keyId);
   let plain: Uint8Array;
   try {
     plain = decrypt(key, Buffer.from(data, 'base64'), contextOf(purpose));
   } catch (cause) {
-    throw new KeyError('it was altered, or encrypted for another purpose', { invalid: true, cause });
+    throw new KeyError('it was altered, or encrypted for another purpose', { cause });
   }
   return gunzipSync(plain).toString('utf8');
 }

@@ -6,7 +6,7 @@ import { isPlainPath } from '../model/plain-path.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
 import { refuseUntrusted } from '../schema/named-files.js';
-import { openFile } from '../schema/read-text.js';
+import { isSystemError, openFile, wordsForFileError } from '../schema/read-text.js';
 import { runForOutput, type ReadLimits } from './command.js';
 
 /** Sources of secrets, from a worker's configuration. */
@@ -60,7 +60,11 @@ export async function readSecret(
   const isAdministrators = writtenBy === 'administrator';
   if (scheme === 'env') return readVariable(rest, sources);
   if (scheme === 'file') {
-    const secret = await readSecretFile(rest, mayRead);
+    const secret = await readSecretFile(rest, mayRead).catch((error: unknown) => {
+      throw isSystemError(error)
+        ? new Error(`${rest}: ${wordsForFileError(error)}`, { cause: error })
+        : error;
+    });
     if (isAdministrators) refuseUntrusted('file', rest);
     return secret;
   }

@@ -1,18 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { pipeline } from 'node:stream/promises';
-import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { PluginError } from '../plugins/errors.js';
 import { readAfterNoise } from './after-noise.js';
+import { notBegun } from './not-begun.js';
 import type { Connection } from './connection.js';
-import { Excerpt } from './excerpt.js';
 import { connectionLost } from './failure.js';
-import { printable } from './printable.js';
 import { quoteWords } from './quote.js';
 import { programTextBeforeInput, remoteCommand } from './remote-command.js';
 import { attachedProgram } from './remote/attached.js';
 import { discard, exitOf } from './session.js';
-import { describeTarget } from './target.js';
 
 export interface AttachedRun {
   /** Below the home of the login user; deleted when the command has ended. */
@@ -23,6 +18,8 @@ export interface AttachedRun {
   /** The command's output is read no faster than these settle. */
   readonly onStdout: (chunk: Buffer) => Promise<void> | void;
   readonly onStderr: (chunk: Buffer) => Promise<void> | void;
+  /** As root; the folder is then below the home of root. */
+  readonly sudo?: boolean | undefined;
   /** Ends the command with all that it started. */
   readonly signal: AbortSignal;
 }
@@ -37,10 +34,10 @@ const endMs = 10_000;
  * signal's reason when that ended the command.
  */
 export async function runAttached(connection: Connection, run: AttachedRun): Promise<number> {
-  const { folder, command, variables = {}, onStdout, onStderr, signal } = run;
+  const { folder, command, variables = {}, onStdout, onStderr, sudo, signal } = run;
   signal.throwIfAborted();
   const nonce = randomBytes(16).toString('hex');
-  const channel = await connection.exec(remoteCommand({ input: 'programAndInput' }));
+  const channel = await connection.exec(remoteCommand(connection.target, { sudo, input: 'programAndInput' }));
   channel.on('error', () => {
     /* A broken channel shows as a missing exit code. */
   });
@@ -69,10 +66,7 @@ export async function runAttached(connection: Connection, run: AttachedRun): Pro
     if (exitCode === undefined) throw connectionLost(connection.target);
     const [{ begun, noise }, complaints] = await outputs;
     if (begun) return exitCode;
-    throw new PluginError(
-      'Invalid',
-      `the login shell of ${describeTarget(connection.target)} does not run commands (exit code ${exitCode}: ${printable(`${noise} ${complaints.noise}`).slice(-500)})`,
-    );
+    throw notBegun(connection, { sudo, exitCode, said: `${noise} ${complaints.noise}` });
   } finally {
     signal.removeEventListener('abort', end);
     discard(channel);
@@ -86,44 +80,4 @@ function endedLate(signal: AbortSignal): Promise<undefined> {
     if (signal.aborted) later();
     else signal.addEventListener('abort', later, { once: true });
   });
-}
-
-/**
- * Unpacks a gzipped tar archive into a new folder below the home of the login user.
- * @throws PluginError Invalid with the words of the node, Retryable when the connection was lost.
- */
-export async function unpack(
-  connection: Connection,
-  folder: string,
-  archive: Readable,
-  signal: AbortSignal,
-): Promise<void> {
-  signal.throwIfAborted();
-  // Nothing stays of an archive that is cut off.
-  const script =
-    'cd && umask 077 && mkdir -p "$1" || exit; tar -xzopf - -C "$1" && exit; code=$?; rm -rf "$1"; exit "$code"';
-  const channel = await connection.exec(quoteWords(['sh', '-c', script, 'sh', folder]));
-  const complaints = new Excerpt();
-  channel.stderr.on('data', (chunk: Buffer) => complaints.add(chunk));
-  channel.resume();
-  const exit = exitOf(channel);
-  try {
-    // Why the other side stopped reading is known from its exit code.
-    const sent = pipeline(archive, channel, { signal }).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    const problem = await Promise.race([sent, exit.then(() => undefined)]);
-    signal.throwIfAborted();
-    const exitCode = await exit;
-    if (exitCode === 0 && problem === undefined) return;
-    if (exitCode === undefined || !connection.open) throw connectionLost(connection.target, problem);
-    throw new PluginError(
-      'Invalid',
-      `cannot unpack files on ${describeTarget(connection.target)} (exit code ${exitCode}: ${printable(complaints.toString()).trim().slice(-500)})`,
-      { cause: problem },
-    );
-  } finally {
-    discard(channel);
-  }
 }

@@ -6,7 +6,7 @@ import ssh2, {
   type SigningRequestOptions,
 } from 'ssh2';
 import { PluginError } from '../plugins/errors.js';
-import { describeTarget, type SshTarget } from './target.js';
+import { describeTarget, remedyFor, type SshTarget } from './target.js';
 
 // Node cannot name these exports of a CommonJS module by itself.
 const { BaseAgent, createAgent, utils } = ssh2;
@@ -40,8 +40,11 @@ export function authMethods(target: SshTarget): AnyAuthMethod[] {
   throw new PluginError(
     'Auth',
     `no credential to log in as ${describeTarget(target)}: specify a private key, an agent or a password`,
+    remedyFor(target, 'add `keyFile`, `agent` or `password`', 'login'),
   );
 }
+
+const privateKeyRemedy = 'replace the private key';
 
 function readPrivateKey(target: SshTarget, text: string): ParsedKey {
   const key = utils.parseKey(text, target.passphrase);
@@ -49,13 +52,14 @@ function readPrivateKey(target: SshTarget, text: string): ParsedKey {
     throw new PluginError(
       'Invalid',
       `the private key for ${describeTarget(target)} cannot be read: ${key.message}`,
-      { cause: key },
+      { cause: key, ...remedyFor(target, privateKeyRemedy, 'login') },
     );
   }
   if (!key.isPrivateKey()) {
     throw new PluginError(
       'Invalid',
       `the private key for ${describeTarget(target)} is a public key; specify the private key`,
+      remedyFor(target, privateKeyRemedy, 'login'),
     );
   }
   const sign = key.sign.bind(key);

@@ -6,7 +6,7 @@ import type { Connection } from './connection.js';
 import { readAfterNoise } from './after-noise.js';
 import { Excerpt } from './excerpt.js';
 import { connectionLost } from './failure.js';
-import { printable } from './printable.js';
+import { notBegun } from './not-begun.js';
 import { quoteWords } from './quote.js';
 import { programTextBeforeInput, remoteCommand } from './remote-command.js';
 import { endCommandProgram, execProgram } from './remote/exec.js';
@@ -35,7 +35,7 @@ export async function exec(
   const { stdin = '', timeoutMs = 60_000, signal, sudo } = options;
   signal?.throwIfAborted();
   const nonce = randomBytes(16).toString('hex');
-  const channel = await connection.exec(remoteCommand({ sudo, input: 'programAndInput' }));
+  const channel = await connection.exec(remoteCommand(connection.target, { sudo, input: 'programAndInput' }));
   const where = describeTarget(connection.target);
   let begun: readonly string[] = [];
   let over = false;
@@ -74,12 +74,7 @@ export async function exec(
     const [[stdout, stderr], exitCode] = await Promise.race([Promise.all([outputs, exit]), stopped]);
     over = true;
     if (exitCode === undefined) throw connectionLost(connection.target);
-    if (!stdout.begun) {
-      throw new PluginError(
-        'Invalid',
-        `the login shell of ${where} does not run commands (exit code ${exitCode}: ${printable(stderr.text).slice(-500)})`,
-      );
-    }
+    if (!stdout.begun) throw notBegun(connection, { sudo, exitCode, said: stderr.text });
     return { exitCode, stdout: stdout.text, stderr: stderr.text };
   } finally {
     clearTimeout(timer);

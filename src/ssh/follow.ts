@@ -1,11 +1,12 @@
 import { PluginError } from '../plugins/errors.js';
 import type { Connection } from './connection.js';
 import { connectionLost } from './failure.js';
-import { printable } from './printable.js';
 import { followerProgram } from './remote/follower.js';
 import type { RunEnd } from './run-options.js';
 import type { RunProgress } from './run-progress.js';
 import { type RemoteSession, startProgram } from './session.js';
+import { notBegun } from './not-begun.js';
+import { needsSudo } from './remote-command.js';
 import { describeTarget } from './target.js';
 
 /** The place of a run on the node. */
@@ -143,18 +144,7 @@ export async function explainSilence(
 ): Promise<void> {
   const exitCode = connection.open ? await session.exit : undefined;
   if (exitCode === undefined) return;
-  const said = printable(session.complaints.toString()).slice(-500);
-  const where = describeTarget(connection.target);
-  if (sudo === true && exitCode !== 70) {
-    throw new PluginError(
-      'Auth',
-      `sudo -n does not let ${where} become root (${said || `exit code ${exitCode}`}); allow it without a password, or log in as root`,
-    );
-  }
-  // 70: the program was cut on its way. Above 128: it was killed.
-  if (exitCode === 70 || exitCode > 128) return;
-  throw new PluginError(
-    'Invalid',
-    `the login shell of ${where} does not run commands (exit code ${exitCode}${said === '' ? '' : `: ${said}`})`,
-  );
+  // 70: the program was cut on its way. Above 128: it was killed, unless sudo says so.
+  if (exitCode === 70 || (exitCode > 128 && !needsSudo(connection.target, sudo))) return;
+  throw notBegun(connection, { sudo, exitCode, said: session.complaints.toString() });
 }

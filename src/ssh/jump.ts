@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import type { ClientChannel } from 'ssh2';
-import { isPluginError, PluginError } from '../plugins/errors.js';
+import { isPluginError, wrapError } from '../plugins/errors.js';
 import type { Connection } from './connection.js';
 import type { SshTarget } from './target.js';
 
@@ -24,7 +24,7 @@ export async function openLink(
 ): Promise<Link> {
   const connection = await connecting.catch((error: unknown) => {
     if (!isPluginError(error)) throw error;
-    throw new PluginError(error.kind, `jump host of ${target.host}: ${error.message}`, { cause: error });
+    throw wrapError(error, `jump host of ${target.host}: ${error.message}`);
   });
   try {
     const stream = detachable(await connection.forward(target.host, target.port));

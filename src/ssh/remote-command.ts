@@ -1,3 +1,4 @@
+import type { SshTarget } from './target.js';
 import { quoteWord } from './quote.js';
 
 /**
@@ -36,10 +37,18 @@ const shells = {
   programs: `sh -c '${detachedShell}' heddle`,
 } as const;
 
-/** The command for the login shell that runs programs from standard input. */
-export function remoteCommand({ sudo, input = 'program' }: RemoteCommandOptions = {}): string {
+/** Who is root already needs no sudo, which many images do not have. */
+export function needsSudo({ user }: Pick<SshTarget, 'user'>, sudo: boolean | undefined): boolean {
+  return sudo === true && user !== 'root';
+}
+
+/** The command for the login shell of a target that runs programs from standard input. */
+export function remoteCommand(
+  target: Pick<SshTarget, 'user'>,
+  { sudo, input = 'program' }: RemoteCommandOptions = {},
+): string {
   const shell = shells[input];
-  if (sudo !== true) return `exec ${shell}`;
+  if (!needsSudo(target, sudo)) return `exec ${shell}`;
   // -H: the root's own home, so that both attempts of a run look into the same folder. The login's is told:
   // the fence there covers root's scripts and those of the login, in a folder that the login makes before sudo.
   return `mkdir -m 700 -p ${fenceFolders}; exec sudo -n -H ${shell} "$HOME"`;

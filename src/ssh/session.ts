@@ -47,7 +47,7 @@ export async function startProgram(connection: Connection, what: RemoteProgram):
   const nonce = randomBytes(16).toString('hex');
   const isAlone = input === undefined;
   const channel = await connection.exec(
-    remoteCommand({ sudo, input: isAlone ? 'program' : 'programAndInput' }),
+    remoteCommand(connection.target, { sudo, input: isAlone ? 'program' : 'programAndInput' }),
   );
   if (isAlone) channel.write(programText({ ...program, nonce }));
   else {
@@ -64,7 +64,9 @@ export async function startShell(
   { sudo, ...program }: Omit<RemoteProgram, 'input'>,
 ): Promise<ShellSession> {
   const nonce = randomBytes(16).toString('hex');
-  const channel = await connection.execWithSpare(remoteCommand({ sudo, input: 'programs' }));
+  const channel = await connection.execWithSpare(
+    remoteCommand(connection.target, { sudo, input: 'programs' }),
+  );
   channel.write(firstProgramText({ ...program, nonce }));
   return {
     ...sessionOf(connection, channel, nonce),

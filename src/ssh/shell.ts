@@ -46,9 +46,7 @@ export function createShell(options: ShellOptions): Shell {
   const connect = () => pool.acquire(target);
   return {
     async run(given) {
-      const limited = { ...given, timeoutMs: given.timeoutMs ?? options.timeoutMs };
-      // Who is root already needs no sudo, which many images do not have.
-      const script = target.user === 'root' ? { ...limited, sudo: false } : limited;
+      const script = { ...given, timeoutMs: given.timeoutMs ?? options.timeoutMs };
       const runId = script.name === undefined ? options.runId : `${options.runId}.${script.name}`;
       log?.debug('script waits for its run', { run: runId });
       const end = await runOnce(

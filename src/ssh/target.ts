@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { SettingsOrigin } from '../plugins/contract.js';
 
 /** A node's SSH server, the login user, and the key that the server must show. */
 export interface SshTarget {
@@ -21,6 +22,8 @@ export interface SshTarget {
    * password, and has its key pinned. Without this a password is sent only to a host whose key is known.
    */
   readonly pinsWithPassword?: boolean;
+  /** Where its settings are: errors then name a remedy. */
+  readonly origin?: SettingsOrigin;
   /** The keys the server may show, each `<type> <base64>` as in known_hosts. Only a probe may go without. */
   readonly hostKey?: string | readonly string[];
 }
@@ -35,6 +38,15 @@ export function describeTarget(target: SshTarget): string {
   const host = target.host.includes(':') ? `[${target.host}]` : target.host;
   const address = `${target.user}@${host}:${target.port}`;
   return target.jump === undefined ? address : `${address} through ${describeTarget(target.jump)}`;
+}
+
+/** What a person must do after a failed login: what to correct, and whether it belongs to the host or to the login. */
+export function remedyFor(
+  { origin }: SshTarget,
+  what: string,
+  of: keyof SettingsOrigin,
+): { readonly remedy?: string } {
+  return origin === undefined ? {} : { remedy: `${what} of ${origin[of]}` };
 }
 
 /**

@@ -14,8 +14,8 @@ export interface Appending {
 }
 
 /**
- * Appends to a file up to its limit, and creates its folder; returns `full` if the file was ever cut. Synchronous: a
- * write of 64 KiB takes 0.1 ms, while a paused reader would buffer megabytes.
+ * Appends to a file up to its limit, and creates its folder; returns `full` if the file was ever
+ * cut. Synchronous: a write of 64 KiB takes 0.1 ms, while a paused reader would buffer megabytes.
  */
 export function appendLimited(work: Appending): 'full' | undefined {
   for (let attempt = 1; ; attempt += 1) {

@@ -26,8 +26,8 @@ export interface FolderStoreOptions {
 export const defaultLogLimit = 64 * 1024 * 1024;
 
 /**
- * Stores logs under `logs/` of a private folder, by cluster, day and node. @throws StoreError if other users have access
- * to the folder.
+ * Stores logs under `logs/` of a private folder, by cluster, day and node. @throws StoreError
+ * if other users have access to the folder.
  */
 export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): LogStore {
   requirePrivate(folder);

@@ -16,7 +16,8 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * Removes task logs beyond the limits, and empty folders, from a folder store. Skips errors and concurrent removals.
+ * Removes task logs beyond the limits, and empty folders, from a folder store. Skips errors and
+ * concurrent removals.
  * @returns the number of removed logs.
  */
 export async function pruneLogs(folder: string, { logDays, logFiles, logMb }: LogBounds): Promise<number> {

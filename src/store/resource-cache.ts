@@ -46,8 +46,8 @@ const keptMs = 30 * 24 * 3_600_000;
 const longestWriteMs = 3_600_000;
 
 /**
- * A cache of artifacts on disk, private to this user, that several workers may share: each entry is renamed into place,
- * and its digest is verified at each use. It can be deleted while no worker runs.
+ * A cache of artifacts on disk, private to this user, that several workers may share: each entry is
+ * renamed into place, and its digest is verified at each use. It can be deleted while no worker runs.
  */
 export function createResourceCache({ folder, fetch }: ResourceCacheOptions): ResourceCache {
   const underWay = new Map<string, Promise<void>>();

@@ -1,11 +1,12 @@
 /**
- * Storage for task logs, which are append-only and too large for workflow histories. Workers append, the CLI reads.
+ * Storage for task logs, which are append-only and too large for workflow histories. Workers
+ * append, the CLI reads.
  */
 export interface LogStore {
   /**
-   * Appends whole lines to a log, which is created if absent. A log at its limit drops further output and ends
-   * with a notice. @returns `full` if the log was ever cut. @throws StoreError if the name is not
-   * `<clusterUid>/<nodeId>/<file>.log`.
+   * Appends whole lines to a log, which is created if absent. A log at its limit drops further
+   * output and ends with a notice. @returns `full` if the log was ever cut. @throws StoreError
+   * if the name is not `<clusterUid>/<nodeId>/<file>.log`.
    */
   append(log: string, chunk: Uint8Array): Promise<'full' | void>;
   /** Signals that no line follows for now: pending lines are sent at once. */

@@ -83,7 +83,9 @@ export function callTimesOf(temporal: Client, provider: string): CallTimes {
   };
 }
 
-/** The claimed machines of each account, which one workflow keeps so that two workers never claim the same. */
+/**
+ * The claimed machines of each account, which one workflow keeps so that two workers never claim the same.
+ */
 export function createClaims(temporal: Client): (provider: string) => Claims {
   const accounts = new Map<string, Claims>();
   return (provider) => {

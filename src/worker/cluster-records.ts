@@ -14,7 +14,7 @@ import {
   ownerWorkflowId,
   poolWorkflowType,
 } from '../model/names.js';
-import { listExecutions, readMemo } from './workflow-runs.js';
+import { findExecutions, readMemo } from './workflow-runs.js';
 import { clusterMessages } from '../workflows/messages.js';
 import { read } from '../client/read.js';
 
@@ -80,7 +80,7 @@ async function recordOf(temporal: Client, clusterName: string): Promise<ClusterR
 async function uidsOf(temporal: Client, clusterName: string): Promise<readonly string[]> {
   const workflowId = ownerWorkflowId(clusterName);
   const query = `${isOwner} AND WorkflowId = ${JSON.stringify(workflowId)}`;
-  const runs = await listExecutions(temporal, query);
+  const runs = await findExecutions(temporal, query);
   const memos = await Promise.all(
     runs.map(async ({ memo }) => readMemo(temporal, workflowId, memo?.fields ?? {})),
   );
@@ -88,7 +88,7 @@ async function uidsOf(temporal: Client, clusterName: string): Promise<readonly s
 }
 
 async function living(temporal: Client): Promise<readonly LivingCluster[]> {
-  const executions = await listExecutions(temporal, `${isOwner} AND ExecutionStatus = 'Running'`);
+  const executions = await findExecutions(temporal, `${isOwner} AND ExecutionStatus = 'Running'`);
   const found: LivingCluster[] = [];
   for (const { execution, memo } of executions) {
     const workflowId = execution?.workflowId ?? '';
@@ -101,7 +101,7 @@ async function living(temporal: Client): Promise<readonly LivingCluster[]> {
 const isMovable = `WorkflowType IN ('${imageWorkflowType}', '${poolWorkflowType}') AND ExecutionStatus != 'ContinuedAsNew'`;
 
 async function readOrigins(temporal: Client): Promise<readonly Origin[]> {
-  const executions = await listExecutions(temporal, isMovable);
+  const executions = await findExecutions(temporal, isMovable);
   const found = await Promise.all(
     executions.map(async ({ execution, memo }) => {
       const { uid, origins = [] } = await readMemo(temporal, execution?.workflowId ?? '', memo?.fields ?? {});

@@ -5,7 +5,7 @@ import { ownPaths } from '../config/own-files.js';
 import { byName } from '../model/by-name.js';
 import type { Json } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
-import { findReferences } from '../model/secret-reference.js';
+import { findReferences, type ResolvedSecrets } from '../model/secret-reference.js';
 import { checkConfiguration } from '../plugins/check-accounts.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Registry } from '../plugins/registry.js';
@@ -15,8 +15,8 @@ import {
   resolveSecrets,
   SecretError,
   type AllowReference,
+  type LimitedOrigin,
   type SecretSources,
-  type WrittenBy,
 } from '../secrets/reference.js';
 import { configuredSecrets } from './configured-secrets.js';
 import { createRateLimiters } from './account-workflows.js';
@@ -48,16 +48,28 @@ export function configuredParts(
     ...checked,
     forbiddenReferences: (value: Json) =>
       findReferences(value).length === 0 ? [] : forbiddenReferences(value, allowsNow()),
-    resolveSecrets: async (value, { writtenBy, place }) => {
-      if (writtenBy === 'user') await secrets.update(value);
-      const origin: WrittenBy =
-        writtenBy === 'user' ? { writtenBy, place, allows: allowsNow() } : { writtenBy, place };
-      return resolveSecrets(value, sources, origin).catch((error: unknown) => {
-        throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
-      });
+    resolveSecrets: async (value, written) => {
+      if (written.writtenBy === 'user') await secrets.update(value);
+      const origin: LimitedOrigin =
+        written.writtenBy === 'user'
+          ? { ...written, writtenBy: 'user', allows: allowsNow() }
+          : { ...written, writtenBy: 'administrator' };
+      return resolveForTask(value, sources, origin);
     },
     rateLimiters: createRateLimiters(temporal, config.providers),
   };
+}
+
+/** Resolves the secrets of a task. @throws PluginError Auth if one of them is not available or not allowed. */
+export async function resolveForTask(
+  value: Json,
+  sources: SecretSources,
+  origin: LimitedOrigin,
+): Promise<ResolvedSecrets> {
+  return resolveSecrets(value, sources, origin).catch((error: unknown) => {
+    if (!(error instanceof SecretError)) throw error;
+    throw new PluginError('Auth', error.message, { cause: error, remedy: error.remedy });
+  });
 }
 
 /**

@@ -14,15 +14,15 @@ type Written = Pick<Config, 'providers' | 'automators'> &
 
 interface ConfiguredSecrets {
   /**
-   * References that heddle.yaml and its inventories use, `file:` for each file that they name, and `env:` for each
-   * variable that heddle.yaml grants to plugins and commands.
+   * References that heddle.yaml and its inventories use, `file:` for each file that they name,
+   * and `env:` for each variable that heddle.yaml grants to plugins and commands.
    */
   readonly known: ReadonlySet<string>;
   /** Words of the commands that heddle.yaml names. */
   readonly commands: readonly (readonly string[])[];
   /**
-   * Reads the inventories that changed, if the value holds references. References that an inventory had before are kept: it may
-   * be half written.
+   * Reads the inventories that changed, if the value holds references. References that an
+   * inventory had before are kept: it may be half written.
    */
   update(value: Json): Promise<void>;
 }
@@ -70,7 +70,7 @@ export function configuredSecrets(
     }),
   );
   const read = async (): Promise<void> => {
-    for (const reference of (await loginReferences(ofAllGroups, poolAccount, plugins)).references)
+    for (const reference of (await loginReferences(ofAllGroups, poolAccount, plugins)).references.keys())
       known.add(reference);
   };
   // For the first apply; each use reads them again.

@@ -23,8 +23,8 @@ interface ConfigChange {
 /** Activities whose configuration can be replaced. */
 export interface Reloadable {
   /**
-   * Checks a changed configuration, as it reads for a worker of this site and as it is written; nothing changes before
-   * `apply`. @throws ProblemsError
+   * Checks a changed configuration, as it reads for a worker of this site and as it is written;
+   * nothing changes before `apply`. @throws ProblemsError
    */
   reload(next: Config, written: Config): ConfigChange;
   /** Shows in this worker's identity that a changed configuration was refused. */
@@ -32,8 +32,8 @@ export interface Reloadable {
 }
 
 /**
- * Applies a changed heddle.yaml: as a whole or, if anything in it is wrong, not at all. Running tasks keep the
- * configuration with which they began. @returns a function that stops this.
+ * Applies a changed heddle.yaml: as a whole or, if anything in it is wrong, not at all. Running
+ * tasks keep the configuration with which they began. @returns a function that stops this.
  */
 export function followConfig(
   { file = resolve('heddle.yaml'), site }: Pick<Config, 'file' | 'site'>,

@@ -39,10 +39,10 @@ export function readVersion(): string {
 let build: string | undefined;
 
 /**
- * Two development builds of one version differ in their workflow code. Read once: an upgrade may replace the files while
- * this process runs.
+ * Two development builds of one version differ in their workflow code. Read once: an upgrade
+ * may replace the files while this process runs.
  */
-function ownBuild(): string {
+export function ownBuild(): string {
   build ??= readBuild();
   return build;
 }

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { endWithParent } from '../config/end-with-parent.js';
 import { hideEnvironment } from '../config/hide-environment.js';
@@ -32,7 +31,7 @@ async function main(): Promise<void> {
     });
     const config = loadConfig({ configFlag: values.config });
     prepareFolder(config.dataFolder);
-    log = openLog({ host: hostname(), site: config.site, version: readVersion() });
+    log = openLog({ site: config.site, version: readVersion() });
     const worker = await startWorker({
       config,
       keyRing: keyRingOf(config),
@@ -54,7 +53,7 @@ async function main(): Promise<void> {
     log.info('worker has ended');
   } catch (error) {
     process.stderr.write(`The worker ${what}. ${error instanceof Error ? error.message : String(error)}\n`);
-    log.fatal({ error: error instanceof Error ? error.stack : error }, 'worker failed');
+    log.fatal({ error }, 'worker failed');
     // The native part of Temporal's SDK would keep the process alive.
     process.exit(1);
   }

@@ -14,9 +14,10 @@ import { unknownMachineText } from '../model/node/unknown-machine.js';
 const retryAfterMs = 10_000;
 
 /**
- * Runs an activity only on an input that was sealed for it; a replayed or plaintext input fails before a
- * plugin runs. What comes of the attempt is sealed for the call that the input names: a result or a failure that
- * answers no call, or another one, counts as unknown in the workflow (`src/workflows/genuine-outcomes.ts`).
+ * Runs an activity only on an input that was sealed for it; a replayed or plaintext input fails
+ * before a plugin runs. What comes of the attempt is sealed for the call that the input names:
+ * a result or a failure that answers no call, or another one, counts as unknown in the workflow
+ * (`src/workflows/genuine-outcomes.ts`).
  */
 export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType } }) => ({
   inbound: {
@@ -44,8 +45,8 @@ export const openInputs: ActivityInterceptorsFactory = ({ info: { activityType }
 });
 
 /**
- * The time at which the attempt ended, by the server's clock as far as this worker knows it: workflows take time from
- * recorded values alone (`src/workflows/recorded.ts`).
+ * The time at which the attempt ended, by the server's clock as far as this worker knows it:
+ * workflows take time from recorded values alone (`src/workflows/recorded.ts`).
  */
 function endOf(began: number): number {
   return activityInfo().currentAttemptScheduledTimestampMs + Math.floor(performance.now() - began);
@@ -62,7 +63,10 @@ function refuseUnopened(values: readonly unknown[]): void {
     });
 }
 
-/** The queue decides on which site, and so with which network and secrets, a task runs. An earlier attempt may have run. */
+/**
+ * The queue decides on which site, and so with which network and secrets, a task runs. An
+ * earlier attempt may have run.
+ */
 function refuseMoved(queue: string, advice: string): void {
   const { activityType, taskQueue } = activityInfo();
   if (taskQueue !== queue)
@@ -73,8 +77,8 @@ function refuseMoved(queue: string, advice: string): void {
 }
 
 /**
- * An attempt reads from the heartbeat how far earlier ones went. One that no worker wrote hides this, so what has been
- * done is unknown.
+ * An attempt reads from the heartbeat how far earlier ones went. One that no worker wrote hides
+ * this, so what has been done is unknown.
  */
 function checkHeartbeat(advice: string): void {
   const { heartbeatDetails, activityType } = activityInfo();
@@ -120,7 +124,10 @@ function isCancellation(error: unknown): boolean {
   return error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError');
 }
 
-/** The server refuses larger results only after it has received them, and then the attempt is repeated for long. */
+/**
+ * The server refuses larger results only after it has received them, and then the attempt is
+ * repeated for long.
+ */
 function refuseLarge(activityType: string, result: unknown): void {
   const bytes = jsonBytes(result);
   if (bytes > mostSent)

@@ -5,8 +5,8 @@ import { unsafeText } from '../model/safe-text.js';
 const waitSeconds = 2;
 
 /**
- * Whether a host replies to one ICMP echo of the system's program `ping`. Undefined if that cannot be tried: the
- * program is missing or may not send, or the host is unknown or not routed.
+ * Whether a host replies to one ICMP echo of the system's program `ping`. Undefined if that
+ * cannot be tried: the program is missing or may not send, or the host is unknown or not routed.
  */
 export async function ping(host: string, signal: AbortSignal): Promise<boolean | undefined> {
   if (signal.aborted || unsafeText(host) !== undefined) return undefined;

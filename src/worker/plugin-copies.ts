@@ -17,8 +17,9 @@ export interface PluginCopies {
 }
 
 /**
- * Makes the folder in which this process runs plugins, and removes those that killed workers left behind. Containers
- * and hosts may share a data folder, so processes elsewhere count as running while they touch their folders.
+ * Makes the folder in which this process runs plugins, and removes those that killed workers
+ * left behind. Containers and hosts may share a data folder, so processes elsewhere count as
+ * running while they touch their folders.
  */
 export async function openPluginCopies(dataFolder: string): Promise<PluginCopies> {
   const all = join(dataFolder, 'plugins');

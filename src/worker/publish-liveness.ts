@@ -10,9 +10,9 @@ const pollMs = 8_000;
 const againMs = 1_000;
 
 /**
- * Polls the worker's own queue until stopped, so that clients see within `aliveMs` (`src/client/workers.ts`) that it
- * ended: a poll for tasks waits for a minute, and the server shows its worker for five. Nothing is ever scheduled there.
- * Each poll carries the present identity; those for tasks keep the one of the start.
+ * Polls the worker's own queue until stopped, so that clients see within `aliveMs` (`src/client/workers.ts`)
+ * that it ended: a poll for tasks waits for a minute, and the server shows its worker for five. Nothing is
+ * ever scheduled there. Each poll carries the present identity; those for tasks keep the one of the start.
  * @returns a function that ends it.
  */
 export function publishLiveness(

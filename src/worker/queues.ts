@@ -13,7 +13,7 @@ import {
   uploadQueue,
   workflowQueue,
 } from '../model/names.js';
-import { metricSinks } from './metric-sinks.js';
+import { metricSinks } from './publish-metrics.js';
 
 /** The type of the SDK leaves out `isolateExecutionTimeout`, which it documents for tests. */
 type QueueOptions = Partial<WorkerOptions> & {
@@ -25,16 +25,16 @@ type QueueOptions = Partial<WorkerOptions> & {
 export const bundlePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
 /**
- * Queues for workflows and the tasks of the site, the same for groups, one for activities that any worker may take,
- * and one for each account of the site, whose limits the server keeps.
+ * Queues for workflows and the tasks of the site, the same for groups, one for activities that
+ * any worker may take, and one for each account of the site, whose limits the server keeps.
  */
 export function siteWorkers(config: Config, providers: Config['providers']): readonly QueueOptions[] {
   const { site } = config;
   const workflows = workflowWorker(config);
   const tasks = {
     maxConcurrentActivityTaskExecutions: 300,
-    // Tasks of its own workflows that a worker starts at once. The server needs less than half the time for such a
-    // task; those beyond wait for any worker.
+    // Tasks of its own workflows that a worker starts at once. The server needs less than half
+    // the time for such a task; those beyond wait for any worker.
     maxEagerActivityReservationsPerWorkflowTask: 100,
   };
   const accounts = Object.entries(providers).filter(([, account]) => account.site === site);
@@ -74,9 +74,9 @@ function workflowWorker({ stackTraces }: Config): QueueOptions {
     // After a crash the next worker waits no longer than this for the one that had the workflow in its
     // memory.
     stickyQueueScheduleToStartTimeout: '1 second',
-    // The SDK cuts a workflow task off after 5 s, and Node then aborts the process: cut in the middle of a
-    // promise, its records of asynchronous calls do not add up. A machine that stood still that long would lose
-    // its worker, and a great pool each one that tries.
+    // The SDK cuts a workflow task off after 5 s, and Node then aborts the process: cut in the
+    // middle of a promise, its records of asynchronous calls do not add up. A machine that
+    // stood still that long would lose its worker, and a great pool each one that tries.
     isolateExecutionTimeout: '1 minute',
   };
 }

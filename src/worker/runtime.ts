@@ -53,6 +53,8 @@ function exporterAt(bindAddress: string): PrometheusMetricsExporter['prometheus'
     histogramBucketOverrides: {
       heddle_pool_launch_duration: machineSeconds,
       heddle_pool_request_duration: machineSeconds,
+      heddle_operation_duration: taskSeconds,
+      heddle_provider_call_duration: callSeconds,
       activity_execution_latency: taskSeconds,
       activity_succeed_endtoend_latency: taskSeconds,
       long_request_latency: [0.1, 1, 5, 10, 20, 40, 60, 90],
@@ -69,6 +71,8 @@ const machineSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 180, 300, 600,
 const taskSeconds = [
   0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 28_800,
 ];
+/** A call has five minutes for a machine that is requested, and a day for an image. */
+const callSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 1_200, 3_600, 14_400];
 const workflowTaskSeconds = [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
 
 /** Most queues are for one kind of tasks alone; the SDK warns of each. */

@@ -15,7 +15,9 @@ const everyMs = 10_000;
 const againMs = 1_000;
 
 export interface ServerClock {
-  /** The server's time, in ms since the epoch, which this host's clock does not change; undefined if unknown. */
+  /**
+   * The server's time, in ms since the epoch, which this host's clock does not change; undefined if unknown.
+   */
   now(): number | undefined;
   /** Resolves to the problem once this host's clock differs too much from the server's. */
   readonly beyond: Promise<string>;

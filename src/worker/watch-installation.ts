@@ -11,8 +11,8 @@ export interface InstallationWatch {
 }
 
 /**
- * Watches for a server whose database was replaced. A worker of the earlier one would mark new machines as its
- * own, and the sweep of the new one would not find them. A server that does not answer has not changed.
+ * Watches for a server whose database was replaced. A worker of the earlier one would mark new machines as
+ * its own, and the sweep of the new one would not find them. A server that does not answer has not changed.
  */
 export function watchInstallation(temporal: Client, known: string): InstallationWatch {
   let timer: NodeJS.Timeout | undefined;

@@ -6,8 +6,8 @@ import { restoreSchedules, type ScheduleSettings } from '../server/schedules.js'
 const checkMs = 30_000;
 
 /**
- * Creates a deleted Schedule again: without it nothing would be swept or checked until a worker starts. To stop a
- * sweep, pause its Schedule. @returns a function that ends the watch.
+ * Creates a deleted Schedule again: without it nothing would be swept or checked until a worker
+ * starts. To stop a sweep, pause its Schedule. @returns a function that ends the watch.
  */
 export function watchSchedules(
   temporal: Client,

@@ -32,10 +32,14 @@ import { builderWorkers, siteWorkers } from './queues.js';
 import { openResourceCache, resourcesOf } from './resources.js';
 import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
+import { countKeyMisses } from './count-key-misses.js';
+import { countTasks } from './count-tasks.js';
 import { identityOf } from './identity.js';
 import { leasesOf } from './leases.js';
 import { openLogStore } from './log-store.js';
 import { differencesFromOthers } from '../client/workers.js';
+import { observeInstallation } from './observe.js';
+import { publish } from './publish-metrics.js';
 import { outputReader } from './read-outputs.js';
 import { keepLastPass } from './last-pass.js';
 import { publishLiveness } from './publish-liveness.js';
@@ -85,7 +89,9 @@ export interface PreparedWorkers extends Reloadable {
   readonly parts: CoreParts;
   /** The namespace's UUID, which marks the machines; the workers must end when the server has another one. */
   readonly installation: string;
-  /** Resolves to the problem once this host's clock differs too much from the server's: the workers must end. */
+  /**
+   * Resolves to the problem once this host's clock differs too much from the server's: the workers must end.
+   */
   readonly clockBeyond: Promise<string>;
   readonly inFlight: InFlightList;
   /** Closes connections and plugins. Call it after all workers have ended. */
@@ -136,13 +142,14 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
  */
 export async function prepareWorkers({
   config,
-  keyRing,
+  keyRing: ownKeyRing,
   log,
   secretSources,
   role,
 }: HeddleWorkerOptions): Promise<PreparedWorkers> {
   // Before plugins are copied into the data folder, and run from there.
   refuseForeignSettings(config);
+  const keyRing = countKeyMisses(ownKeyRing, publish);
   const copies = await openPluginCopies(config.dataFolder);
   const registry = await loadRegistry({
     folders: config.plugins,
@@ -203,6 +210,11 @@ export async function prepareWorkers({
     runFolder: join(config.dataFolder, 'runs'),
     pools: readNodePools(temporal),
     absences: createAbsences(),
+    countCall: ({ account, result, ms }) =>
+      publish([
+        { name: 'heddle_provider_calls', tags: { account, result }, value: 1 },
+        { name: 'heddle_provider_call_duration', tags: { account }, value: ms / 1_000 },
+      ]),
     runs,
     serverNow: () => clock.now(),
     clusters: readClusterRecords(temporal, runs),
@@ -222,12 +234,13 @@ export async function prepareWorkers({
   ]);
   for (const difference of differences) log.warn(difference);
   const stopPublishing = publishLiveness(connectionOptions, namespace, identityNow);
+  const stopObserving = observeInstallation(config, role === 'builder' ? undefined : temporal, log);
   const base = {
     connection,
     namespace,
     identity,
     plugins: [plugin],
-    interceptors: { activity: [openInputs] },
+    interceptors: { activity: [countTasks(publish), openInputs] },
     shutdownGraceTime: '2 seconds',
     shutdownForceTime: '30 seconds',
     maxHeartbeatThrottleInterval: heartbeats.intervalMs,
@@ -273,6 +286,7 @@ export async function prepareWorkers({
     inFlight,
     close: async () => {
       stopPruning();
+      stopObserving();
       await clock.stop();
       stopWatchingSchedules();
       await stopPublishing();
@@ -307,7 +321,9 @@ interface Current {
   readonly reload: ReloadState;
 }
 
-/** Without the account that Heddle adds in the worker's own site, in which workers of two sites would differ. */
+/**
+ * Without the account that Heddle adds in the worker's own site, in which workers of two sites would differ.
+ */
 function onlyWritten(
   providers: Config['providers'],
   written: Pick<Config, 'providers'>,

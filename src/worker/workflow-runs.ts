@@ -9,6 +9,7 @@ import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { TaskAttempt, WorkflowRun, WorkflowRuns } from '../activities/parts.js';
 import { isEnvelope } from '../model/messages/envelope.js';
+import { listExecutions, type WorkflowExecution } from '../server/list-executions.js';
 import { clusterOfGroup, clusterWorkflowId } from '../model/names.js';
 
 /** Runs whose latest reset is remembered. */
@@ -93,25 +94,22 @@ async function searchIfIndexed(temporal: Client, query: string): Promise<readonl
 }
 
 async function search(temporal: Client, query: string): Promise<readonly Execution[]> {
-  return (await listExecutions(temporal, query)).flatMap(({ execution }) => {
+  return (await findExecutions(temporal, query)).flatMap(({ execution }) => {
     const { workflowId, runId } = execution ?? {};
     return typeof workflowId === 'string' && typeof runId === 'string' ? [{ workflowId, runId }] : [];
   });
 }
 
-type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
-
-/** Lists all workflow executions that match a query, page by page. */
-export async function listExecutions(temporal: Client, query: string): Promise<Page['executions']> {
+/** All workflow executions that match a query. */
+export async function findExecutions(temporal: Client, query: string): Promise<readonly WorkflowExecution[]> {
   const { namespace } = temporal.options;
-  const found: Page['executions'] = [];
-  for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page: Page = await temporal.withDeadline(Date.now() + patienceMs, () =>
-      temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, nextPageToken }),
-    );
-    found.push(...page.executions);
-    ({ nextPageToken } = page);
-  }
+  const found: WorkflowExecution[] = [];
+  const executions = listExecutions(temporal.workflowService, {
+    namespace,
+    query,
+    call: (make) => temporal.withDeadline(Date.now() + patienceMs, make),
+  });
+  for await (const execution of executions) found.push(execution);
   return found;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Values that a hostile node, provider or cluster reports. Each creates the witness file wherever something executes
- * or interprets it.
+ * Values that a hostile node, provider or cluster reports. Each creates the witness file
+ * wherever something executes or interprets it.
  */
 export const attacksOn = (witness: string): readonly string[] => [
   `$(touch ${witness})`,

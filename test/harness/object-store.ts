@@ -17,7 +17,9 @@ export function objectStoreIsMissing(): string | undefined {
 
 export const credentials = { accessKeyId: 'HEDDLE-TEST', secretAccessKey: 'secret-of-the-test' };
 
-/** A real S3 server on loopback, the Versity S3 Gateway, with one empty bucket. It can be stopped for a while. */
+/**
+ * A real S3 server on loopback, the Versity S3 Gateway, with one empty bucket. It can be stopped for a while.
+ */
 export interface ObjectStore {
   readonly settings: BucketSettings;
   /** Names of the objects in the bucket. */

@@ -24,7 +24,7 @@ const programs = versions
 export const noPostgres =
   programs === undefined ? 'no initdb in /usr/lib/postgresql: npm run setup:extras' : undefined;
 
-/** The program that docs/providers/service.md shows. */
+/** The program that docs/reference/providers/service.md shows. */
 export const postgresImage = fileURLToPath(new URL('../../examples/service/postgres-image', import.meta.url));
 
 /** A PostgreSQL server with a database of each name. */

@@ -28,8 +28,8 @@ const abbreviations = new Set('s ms us ns sec b kb mb gb tb pb m h d'.split(' ')
 const types = ['counter', 'gauge', 'summary', 'histogram'];
 
 /**
- * What `promtool check metrics` says of the text of a /metrics endpoint: its rules (promlint of client_golang), written
- * again because promtool is a Go program.
+ * What `promtool check metrics` says of the text of a /metrics endpoint: its rules (promlint of
+ * client_golang), written again because promtool is a Go program.
  */
 export function lintMetrics(text: string): readonly string[] {
   const families = readFamilies(text);

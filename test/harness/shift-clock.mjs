@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Preloaded by a process under test: shifts its wall clock by as many milliseconds as the file says at that moment. The
- * monotonic clock stays.
+ * Preloaded by a process under test: shifts its wall clock by as many milliseconds as the file
+ * says at that moment. The monotonic clock stays.
  */
 // oxlint-disable-next-line node/no-process-env -- a process under test is told from outside
 const file = process.env['HEDDLE_TEST_CLOCK'] ?? '';

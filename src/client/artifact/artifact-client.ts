@@ -3,6 +3,7 @@ import type { Json } from '../../model/json.js';
 import {
   clusterWorkflowId,
   clusterWorkflowType,
+  revisionWorkflowType,
   imageWorkflowId,
   imageWorkflowType,
   artifactsWorkflowId,
@@ -148,13 +149,14 @@ export class ResourceClient extends EntityClient {
   }
 
   /**
-   * Digests in use by clusters and by recipes of images. Fails when one does not answer, so that nothing in
+   * Digests in use by clusters, the revisions of their specs, and recipes of images. Fails when one does not answer, so that nothing in
    * use is removed.
    */
   async #used(): Promise<readonly string[]> {
     const used = new Set<string>();
     const users = [
       { noun: 'cluster', type: clusterWorkflowType, idOf: clusterWorkflowId },
+      { noun: 'revision', type: revisionWorkflowType, idOf: (name: string) => clusterWorkflowId(name) },
       { noun: 'image', type: imageWorkflowType, idOf: imageWorkflowId },
     ];
     for (const { noun, type, idOf } of users) {

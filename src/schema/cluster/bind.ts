@@ -45,8 +45,8 @@ export function declaredVariables(spec: Json): Readonly<Record<string, VariableD
 }
 
 /**
- * Replaces variables in a spec by their values. Secret variables and those of other clusters remain under `variables`,
- * and expressions with them remain unchanged: their values are resolved when a task is created.
+ * Replaces variables in a spec by their values. Secret variables and those of other clusters remain under
+ * `variables`, and expressions with them remain unchanged: their values are resolved when a task is created.
  */
 export function bindVariables(spec: Json, given: GivenValues): Bound {
   if (!isPlainObject(spec)) return { value: spec, problems: [] };
@@ -73,6 +73,13 @@ export function bindVariables(spec: Json, given: GivenValues): Bound {
   };
 }
 
+const unset = 'has no value';
+
+/** Whether the problem is that a variable has no value. */
+export function isUnset({ path, wrong }: Problem): boolean {
+  return wrong === unset && path.length === 2 && path[0] === 'variables';
+}
+
 /** The value of a variable, or the problem with it. */
 function choose(
   name: string,
@@ -94,7 +101,7 @@ function choose(
   if (value === undefined)
     return errorAt(
       path,
-      'has no value',
+      unset,
       `Set it with --var ${name}=VALUE, --var-file FILE or HEDDLE_VAR_${name}${description === undefined ? '' : ` (${description.replace(/\.$/, '')})`}.`,
     );
   const by = given === undefined ? '' : ` (by ${given.by})`;

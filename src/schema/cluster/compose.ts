@@ -4,9 +4,23 @@ import { mayHoldExpressions } from '../../model/expression/parse.js';
 import type { Json, JsonObject } from '../../model/json.js';
 import { isPlainObject, type PlainJsonLimits } from '../plain-json.js';
 import { errorAt, type Locate, type Path, type Place, type Problem } from '../problem.js';
-import { readTextFile } from '../read-text.js';
+import { readTextFile, type TextReading } from '../read-text.js';
 import { readYamlFile } from '../yaml-source.js';
 import { inlineFiles } from './inline-files.js';
+
+/**
+ * Maximum size of a spec file, in bytes. As normalised JSON it must be smaller: clusters carry several specs.
+ */
+export const maxFileBytes = 1024 * 1024;
+export const maxSpecDepth = 64;
+
+/** What is read of a spec file; `bytes` is the maximum size of each file. */
+interface ComposeOptions extends PlainJsonLimits {
+  /** Maximum size of all files together, without those that fields name. Default: none. */
+  readonly totalBytes?: number;
+  /** Whether to read the files that fields name. Default: true. */
+  readonly inlines?: boolean;
+}
 
 /** A spec file with everything that it includes, as one value. */
 export type Composition =
@@ -36,10 +50,11 @@ interface Fragment {
 }
 
 /** Reads the text of a spec file, the files that it includes, and the files that its fields name. */
-export function composeSpec(text: string, fileName: string, limits: PlainJsonLimits): Composition {
-  const source = readYamlFile(text, fileName, limits);
+export function composeSpec(text: string, fileName: string, options: ComposeOptions): Composition {
+  const source = readYamlFile(text, fileName, options);
   if (!source.ok) return source;
-  const main = inlined(source.value, fileName, source.locate);
+  const reader: Reader = { ...options, readText: readerOf(text, options) };
+  const main = inlined(source.value, fileName, source.locate, options);
   if (!isPlainObject(main.value)) return { ok: true, ...main };
   const fragments: Fragment[] = [{ file: fileName, value: main.value, locate: main.locate }];
   const problems = [...main.problems];
@@ -51,7 +66,7 @@ export function composeSpec(text: string, fileName: string, limits: PlainJsonLim
       const refuse = (wrong: string, right?: string): void => {
         problems.push({ ...errorAt(at, wrong, right), place: fragment.locate(at) });
       };
-      const read = known.size > maxIncludes ? tooMany : readInclude(path, fragment.file, limits);
+      const read = known.size > maxIncludes ? tooMany : readInclude(path, fragment.file, reader);
       if ('wrong' in read) refuse(read.wrong, read.right);
       else if (known.has(resolve(read.file))) refuse(`${read.file} is already included`);
       else if ('problems' in read) problems.push(...read.problems);
@@ -77,7 +92,21 @@ type Included =
   | { readonly file: string; readonly problems: readonly Problem[] }
   | { readonly file: string; readonly fragment: Fragment; readonly found: readonly Problem[] };
 
-function readInclude(path: string, includer: string, limits: PlainJsonLimits): Included {
+interface Reader extends ComposeOptions {
+  readonly readText: (file: string) => TextReading;
+}
+
+/** Reads included files, up to the limits. */
+function readerOf(main: string, { bytes, totalBytes = Infinity }: ComposeOptions): Reader['readText'] {
+  let left = totalBytes - Buffer.byteLength(main);
+  return (file) => {
+    const read = readTextFile(file, Math.min(bytes, left));
+    if (read.ok) left -= Buffer.byteLength(read.text);
+    return read;
+  };
+}
+
+function readInclude(path: string, includer: string, { readText, ...options }: Reader): Included {
   if (mayHoldExpressions(path))
     return {
       wrong: `${JSON.stringify(path)} contains an expression, but files are included before variables have values`,
@@ -87,14 +116,14 @@ function readInclude(path: string, includer: string, limits: PlainJsonLimits): I
   const target = path.startsWith('/') ? path : named;
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
   const file = isFolder ? join(target, serviceFile) : target;
-  const read = readTextFile(file, limits.bytes);
+  const read = readText(file);
   if (!read.ok) {
     const right = isFolder
       ? `A service folder must contain ${serviceFile} with the keys of a service.`
       : 'Paths are relative to the file that includes them.';
     return { wrong: `cannot include ${JSON.stringify(isFolder ? file : path)}: ${read.wrong}`, right };
   }
-  const source = readYamlFile(read.text, file, limits);
+  const source = readYamlFile(read.text, file, options);
   if (!source.ok) return { file, problems: source.problems };
   const top = source.locate([]);
   if (!isPlainObject(source.value))
@@ -102,8 +131,11 @@ function readInclude(path: string, includer: string, limits: PlainJsonLimits): I
   const name = basename(resolve(target));
   const prefix = isFolder ? ['services', name] : [];
   const value = isFolder ? { services: { [name]: source.value } } : source.value;
-  const { problems, ...composed } = inlined(value, file, (at, excerpt) =>
-    source.locate(at.slice(prefix.length), excerpt),
+  const { problems, ...composed } = inlined(
+    value,
+    file,
+    (at, excerpt) => source.locate(at.slice(prefix.length), excerpt),
+    options,
   );
   return {
     file,
@@ -117,7 +149,9 @@ function inlined(
   written: Json,
   file: string,
   locate: Locate,
+  { inlines = true }: ComposeOptions,
 ): { readonly value: Json; readonly problems: readonly Problem[]; readonly locate: Locate } {
+  if (!inlines) return { value: written, problems: [], locate };
   const { value, problems, texts } = inlineFiles(written, dirname(file));
   return {
     value,

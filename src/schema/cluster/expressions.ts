@@ -8,6 +8,7 @@ import {
 } from '../../model/expression/parse.js';
 import type { Json } from '../../model/json.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
+import { groupOfNode } from '../../model/names.js';
 import { peerScope } from '../../model/plan/work/service-work.js';
 import type { Outlines } from '../../model/plan/order/dependencies.js';
 import { outlinesOf } from '../../model/plan/order/dependencies.js';
@@ -159,7 +160,7 @@ function isNode({ nodes }: ClusterSpec, id: string): boolean {
 }
 
 function servicesOfNode({ nodes }: ClusterSpec, id: string): readonly string[] {
-  return ownOf(nodes, id.replace(/-\d+$/, ''))?.services ?? [];
+  return ownOf(nodes, groupOfNode(id))?.services ?? [];
 }
 
 function nodesHint({ nodes }: ClusterSpec): string {

@@ -1,30 +1,21 @@
 import { z } from 'zod';
 import { readEndpoint } from '../../model/endpoint.js';
 import { durationSchema } from '../duration.js';
+import { nodeCommandSchema, sudoSchema } from './node-command.js';
 
 const portSchema = z.int().min(1).max(65_535);
 
 /** How the health of a service is checked. */
 export const checkSchema = z
   .strictObject({
-    command: z
-      .string()
-      .min(1)
-      .max(10_000)
-      .refine((text) => text.trim() !== '', { error: 'is empty' })
+    command: nodeCommandSchema
       .exactOptional()
       .meta({
         title: 'Command',
         description:
           'Shell command that exits with 0 on a healthy node. It runs often and must not change anything.',
       }),
-    sudo: z
-      .boolean()
-      .exactOptional()
-      .meta({
-        title: 'Run as root',
-        description: 'Whether to run the command as root, with sudo -n if the login user is not root.',
-      }),
+    sudo: sudoSchema('Run as root', 'run the command'),
     tcp: z
       .union(
         [
@@ -47,7 +38,7 @@ export const checkSchema = z
       .meta({
         title: 'HTTP',
         description:
-          'URL that must answer GET with a status from 200 to 399: "http://127.0.0.1:8080/health", as resolved on the node; http://node:8080/ is the node\'s own address.',
+          'URL that must answer GET with a status from 200 to 399: "http://127.0.0.1:8080/health", as resolved on the node; http://node:8080/ is the node\'s own address. Certificates are not verified.',
       }),
     within: durationSchema
       .default(60)

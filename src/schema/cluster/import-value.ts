@@ -23,7 +23,10 @@ export function ruleOf({ type, format, pattern }: ImportRule): ImportRule {
   };
 }
 
-/** Why another cluster's value does not match the variable's declaration; undefined if it does. Quotes no value. */
+/**
+ * Why another cluster's value does not match the variable's declaration; undefined if it does.
+ * Quotes no value.
+ */
 export function importFault(value: Json, { type = 'text', format, pattern }: ImportRule): string | undefined {
   if (!isOfType(value, type)) return `is not ${typeWords[type]}`;
   const texts = textsOf(value);

@@ -15,8 +15,8 @@ interface Inlined {
 }
 
 /**
- * Replaces `{file: PATH}`, allowed as the value of any field of a service action or a group, by the content of the
- * file. Paths are relative to `folder`. Leaves values of unexpected shape for the schema to report.
+ * Replaces `{file: PATH}`, allowed as the value of any field of a service action or a group, by the content
+ * of the file. Paths are relative to `folder`. Leaves values of unexpected shape for the schema to report.
  */
 export function inlineFiles(value: Json, folder: string): Inlined {
   const problems: Problem[] = [];

@@ -26,12 +26,12 @@ export const placementKeys = {
   hardware: foreignNameSchema.optional().meta({
     title: 'Hardware',
 
-    description: 'Size of the machines, as the provider account names it.',
+    description: 'Size of the machines, as the provider account names it. Default: "default".',
   }),
   image: foreignNameSchema.optional().meta({
     title: 'Image',
 
-    description: 'Image of the machines, as the provider account names it.',
+    description: 'Image of the machines, as the provider account names it. Default: "default".',
   }),
   fields: fieldsSchema.optional(),
 };
@@ -72,8 +72,8 @@ export function checkPlacement(
 }
 
 /**
- * Default `confirmWithin` of nodes of a pool, in seconds. A request waits in the pool's queue, so a repeated request
- * gains nothing. With alternatives the shorter default of other groups applies.
+ * Default `confirmWithin` of nodes of a pool, in seconds. A request waits in the pool's queue, so
+ * a repeated request gains nothing. With alternatives the shorter default of other groups applies.
  */
 const poolPatience = 24 * 60 * 60;
 

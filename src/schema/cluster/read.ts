@@ -13,25 +13,21 @@ import {
 import { readTextFile } from '../read-text.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { jsonBytes, maxSpecBytes } from '../../model/carried.js';
-import { bindVariables, declaredVariables, type GivenValues } from './bind.js';
+import { bindVariables, declaredVariables, isUnset, type GivenValues } from './bind.js';
 import { checkCluster } from './check.js';
-import { composeSpec } from './compose.js';
+import { composeSpec, maxFileBytes, maxSpecDepth } from './compose.js';
 import { checkExpressions, hasNoValue } from './expressions.js';
 import { checkNoFiles } from './inline-files.js';
 import { clusterSchema, type ClusterSpec } from './spec.js';
 import type { VariableDeclaration } from './variable.js';
-
-/** Maximum size of a spec file, in bytes. As normalised JSON it must be smaller: clusters carry several specs. */
-export const maxFileBytes = 1024 * 1024;
-export const maxSpecDepth = 64;
 
 export type SpecReading =
   | { readonly ok: true; readonly spec: ClusterSpec; readonly warnings: readonly Problem[] }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Validates a spec of unknown origin, as it reaches a workflow or the activity PLAN. Reports all problems at once and
- * never throws.
+ * Validates a spec of unknown origin, as it reaches a workflow or the activity PLAN. Reports
+ * all problems at once and never throws.
  */
 export function parseSpec(value: unknown): SpecReading {
   const plain = copyPlainJson(value, { bytes: maxFileBytes, depth: maxSpecDepth });
@@ -67,12 +63,34 @@ function checkSize(spec: ClusterSpec): readonly Problem[] {
   ];
 }
 
+/**
+ * Binds the variables that a normalised spec still declares: those whose values were left out.
+ * Without places.
+ */
+export function rebindSpec(spec: Json, given: GivenValues): SpecReading {
+  const bound = bindVariables(spec, given);
+  if (hasErrors(bound.problems)) return { ok: false, problems: bound.problems };
+  return parseSpec(bound.value);
+}
+
 /** A spec file before its variables are bound. */
 interface OpenedSpec {
   readonly variables: Readonly<Record<string, VariableDeclaration>>;
   /** Binds the variables, validates and normalises the spec. Every problem has its place. */
   read(given: GivenValues): SpecReading;
+  /**
+   * As `read`, but variables may have no value: what depends on them is not checked. The spec
+   * is absent if that is needed to read it.
+   */
+  check(given: GivenValues): SpecCheck;
   readonly locate: Locate;
+}
+
+interface SpecCheck {
+  readonly problems: readonly Problem[];
+  readonly spec?: ClusterSpec;
+  /** Variables without a value. */
+  readonly unset: readonly string[];
 }
 
 /** Reads a spec file. An unreadable file is reported as a problem. */
@@ -82,8 +100,9 @@ export function loadSpecFile(fileName: string, given: GivenValues = {}): SpecRea
 }
 
 /**
- * Reads the text of a spec file (YAML or JSON), inlines its files, binds its variables, validates and normalises it.
- * Reports all problems at once, each with its place. `fileName` is used for messages and as the base of relative paths.
+ * Reads the text of a spec file (YAML or JSON), inlines its files, binds its variables,
+ * validates and normalises it. Reports all problems at once, each with its place. `fileName` is
+ * used for messages and as the base of relative paths.
  */
 export function readSpecFile(text: string, fileName: string, given: GivenValues = {}): SpecReading {
   const opened = openSpec(text, fileName);
@@ -109,22 +128,30 @@ function openSpec(text: string, fileName: string): Opening {
   const composed = composeSpec(text, fileName, { bytes: maxFileBytes, depth: maxSpecDepth });
   if (!composed.ok) return composed;
   const { value, locate } = composed;
+  const check = (given: GivenValues, isReported: (problem: Problem) => boolean): SpecCheck => {
+    const bound = bindVariables(value, given);
+    const reading = parseSpec(bound.value);
+    const checked = reading.ok ? reading.warnings : reading.problems;
+    const found = [
+      ...composed.problems,
+      ...bound.problems.filter(isReported),
+      ...checked.filter((problem) => !followsFrom(problem, bound)),
+    ];
+    return {
+      problems: placeProblems(found, locate).slice(0, maxProblems),
+      ...(reading.ok ? { spec: reading.spec } : {}),
+      unset: bound.problems.filter(isUnset).map(({ path }) => String(path[1])),
+    };
+  };
   return {
     ok: true,
     variables: declaredVariables(value),
     locate,
+    check: (given) => check(given, (problem) => !isUnset(problem)),
     read: (given) => {
-      const bound = bindVariables(value, given);
-      const reading = parseSpec(bound.value);
-      const checked = reading.ok ? reading.warnings : reading.problems;
-      const found = [
-        ...composed.problems,
-        ...bound.problems,
-        ...checked.filter((problem) => !followsFrom(problem, bound)),
-      ];
-      const problems = placeProblems(found, locate).slice(0, maxProblems);
-      return reading.ok && !hasErrors(problems)
-        ? { ok: true, spec: reading.spec, warnings: problems }
+      const { problems, spec } = check(given, () => true);
+      return spec !== undefined && !hasErrors(problems)
+        ? { ok: true, spec, warnings: problems }
         : { ok: false, problems };
     },
   };

@@ -13,7 +13,11 @@ export const rollingSchema = z
       .min(1)
       .max(maxBatch)
       .default(1)
-      .meta({ title: 'Batch', description: 'Number of nodes that are disturbed at once.' }),
+      .meta({
+        title: 'Batch',
+        description:
+          'Number of nodes that are disturbed at once; with drain fewer than the service has, unless it has one.',
+      }),
     settle: durationSchema
       .optional()
       .meta({

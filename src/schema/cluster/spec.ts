@@ -6,6 +6,7 @@ import { anyJsonSchema, fieldsSchema } from '../any-fields.js';
 import { durationSchema } from '../duration.js';
 import { clusterNameSchema, pluginNameSchema, simpleNameSchema } from '../names.js';
 import { checkSchema } from './health.js';
+import { serviceLogsSchema } from './service-logs.js';
 import { rollingSchema } from './rolling.js';
 import { checkPlacement, normaliseGroup, placementKeys } from './placement.js';
 import { outputsSchema, variablesSchema } from './variable.js';
@@ -98,7 +99,7 @@ const serviceSchema = z
     install: needsSchema('Needed to install', 'Services that must be installed before this one.'),
     runtime: needsSchema(
       'Needed to run',
-      'Services that must run before this one is initialised and started.',
+      'Services that run before this one is initialised and started, and stop after it. It goes down with what it requires, not with what it uses.',
     ),
     peers: z
       .enum(['all', 'dependencies', 'none'])
@@ -138,6 +139,7 @@ const serviceSchema = z
       .meta({ title: 'Uses', description: 'Configuration that the service reads. Default: all.' }),
     rolling: rollingSchema.optional(),
     check: checkSchema.optional(),
+    logs: serviceLogsSchema.optional(),
     actions: z
       .strictObject({
         install: actionSchema.optional(),
@@ -177,7 +179,8 @@ const groupSchema = z
       .optional()
       .meta({
         title: 'Minimum',
-        description: 'Smallest number of nodes with which an operation succeeds. Default: the count.',
+        description:
+          'Smallest number of nodes with which an operation succeeds: it continues without failed nodes, and the next apply tries them again. Default: the count.',
       }),
     ...placementKeys,
     services: z
@@ -264,7 +267,8 @@ const labelsSchema = z
   })
   .meta({
     title: 'Labels',
-    description: 'Labels by key, for heddle list --label; new machines get them as tags.',
+    description:
+      'Labels by key, at most 20, for heddle list --label; new machines get them as tags. A change replaces no machine.',
   });
 
 export const servicesSchema = entries(serviceSchema)

@@ -107,7 +107,9 @@ function mismatchesOfImport(variable: VariableDeclaration): readonly Mismatch[] 
       .filter(([, value]) => value !== undefined)
       .map(([key]): Mismatch => [
         key,
-        'cannot be combined with from: the other cluster determines the value',
+        key === 'secret'
+          ? 'cannot be combined with from: mark the output as secret in the file of the other cluster'
+          : 'cannot be combined with from: the other cluster determines the value',
       ]),
     ...Object.entries({ format, pattern })
       .filter(([, value]) => isBare && value !== undefined)
@@ -130,8 +132,8 @@ function wrongAllowed({
 }
 
 /**
- * Variables of a spec that was read: only those whose values are resolved at use. The values of all others are already
- * part of the spec.
+ * Variables of a spec that was read: only those whose values are resolved at use. The values of
+ * all others are already part of the spec.
  */
 export const variablesSchema = z
   .record(valueNameSchema, variableSchema)

@@ -2,7 +2,8 @@ import { dirname } from 'node:path';
 import { sourceOf } from '../../model/image/spec.js';
 import type { Json } from '../../model/json.js';
 import { inlineFiles } from '../cluster/inline-files.js';
-import { maxFileBytes, maxSpecDepth, parseSpec } from '../cluster/read.js';
+import { maxFileBytes, maxSpecDepth } from '../cluster/compose.js';
+import { parseSpec } from '../cluster/read.js';
 import { copyPlainJson, isPlainObject } from '../plain-json.js';
 import { errorAt, maxProblems, placeProblems, type Path, type Problem } from '../problem.js';
 import { readTextFile } from '../read-text.js';
@@ -29,7 +30,8 @@ export function loadImageFile(fileName: string): ImageReading {
 }
 
 /**
- * Validates the text of an image.yaml with its files inlined. Reports all problems at once, each with its place.
+ * Validates the text of an image.yaml with its files inlined. Reports all problems at once,
+ * each with its place.
  */
 export function readImageFile(text: string, fileName: string): ImageReading {
   const source = readYamlFile(text, fileName, { bytes: maxFileBytes, depth: maxSpecDepth });

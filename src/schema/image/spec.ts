@@ -156,8 +156,8 @@ const validateSchema = z
   });
 
 /**
- * An image: image.yaml. Validates and normalises; the output is a valid input with the same output. The output contains
- * durations as numbers of seconds.
+ * An image: image.yaml. Validates and normalises; the output is a valid input with the same
+ * output. The output contains durations as numbers of seconds.
  */
 export const imageSchema = z
   .strictObject({

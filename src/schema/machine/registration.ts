@@ -19,8 +19,8 @@ const reference = z
 const imageRule = 'name, or name@revision, of letters, digits, dots, underscores and hyphens';
 
 /**
- * An entry of an inventory file, as a registration reads it. Addresses, logins and controllers belong to the provider
- * account, whose workers validate them again.
+ * An entry of an inventory file, as a registration reads it. Addresses, logins and controllers
+ * belong to the provider account, whose workers validate them again.
  */
 const entrySchema = z.strictObject({
   name: z
@@ -78,7 +78,9 @@ interface Entry {
   readonly line?: number;
 }
 
-/** Validates the whole file. Each entry extends or overrides `defaults`, and names a machine of the account. */
+/**
+ * Validates the whole file. Each entry extends or overrides `defaults`, and names a machine of the account.
+ */
 export function readRegistrations(
   entries: readonly Entry[],
   file: string,

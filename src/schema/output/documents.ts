@@ -1,11 +1,20 @@
 import { z } from 'zod';
-import type { DeepReadonly, Json } from '../../model/json.js';
-import { count, moment } from './exact.js';
+import type { DeepReadonly } from '../../model/json.js';
+import { count, json, moment } from './exact.js';
+import { explainDocuments } from './explain.js';
 import { imageDocuments } from './image.js';
 import { machineDocuments } from './machine.js';
-import { acceptedSchema, endedSchema, historySchema, keptSchema, pausedSchema } from './operation.js';
+import {
+  acceptedSchema,
+  endedSchema,
+  historySchema,
+  keptSchema,
+  outputsMember,
+  pausedSchema,
+} from './operation.js';
 import { planSchema } from './plan.js';
 import { poolDocuments } from './pool.js';
+import { diffSchema, getSchema } from './revision.js';
 import { reservationDocuments } from './reservation.js';
 import { resourceDocuments } from './resource.js';
 import { clusterStatusSchema, nodesSchema, partialStatusSchema, wholeStatusSchema } from './status.js';
@@ -29,22 +38,29 @@ const errorReportSchema = z
         'Cancelled',
         'Interrupted',
       ])
-      .describe('docs/cli.md lists the exit codes.'),
+      .describe('`heddle explain CODE` describes it.'),
     message: z.string(),
     next: z.string().optional().describe('The command to run next.'),
+    remedy: z.string().optional().describe('What a person must do before that command, as text.'),
   })
   .meta({ id: 'error' });
 
 const listSchema = z.object({
-  clusters: z.array(
-    z.object({
-      name: z.string(),
-      phase: z.string().optional(),
-      stuck: z.literal(true).optional().describe('No worker can continue it: `heddle recover`.'),
-      labels: z.record(z.string(), z.string()).optional(),
-      createdAt: moment,
-    }),
-  ),
+  clusters: z
+    .array(
+      z.object({
+        name: z.string(),
+        phase: z.string().optional(),
+        stuck: z.literal(true).optional().describe('No worker can continue it: `heddle recover`.'),
+        labels: z.record(z.string(), z.string()).optional(),
+        createdAt: moment,
+        reason: z
+          .string()
+          .optional()
+          .describe('Why it is held, failed, paused or stuck; absent if it did not answer in time.'),
+      }),
+    )
+    .describe('Problems first: stuck, held, failed, paused.'),
   workers: z
     .array(z.object({ worker: z.string(), build: z.string().optional() }))
     .optional()
@@ -71,27 +87,20 @@ const validateSchema = z.object({
   ),
 });
 
-const json = z.unknown() as z.ZodType<Json>;
-const aboutOutput = { secret: z.literal(true).optional(), description: z.string().optional() };
-
-const outputsSchema = z.object({
-  cluster: z.string(),
-  outputs: z.record(
-    z.string(),
-    z.union([
-      z.object({ ...aboutOutput, value: json.optional().describe('Absent if secret.') }),
-      z.object({ ...aboutOutput, missing: z.string().describe('Why it has no value at present.') }),
-    ]),
-  ),
-});
+const outputsSchema = z.object({ cluster: z.string(), outputs: outputsMember });
 
 const outputSchema = z
   .object({ cluster: z.string(), output: z.string(), value: json })
   .describe('With KEY; also for a secret.');
 
-/** Documents that commands write with --json, by the name of the published schema; several if the document varies. */
+/**
+ * Documents that commands write with --json, by the name of the published schema; several if
+ * the document varies.
+ */
 const documents = {
+  diff: [diffSchema],
   error: [z.object({})],
+  get: [getSchema],
   history: [historySchema],
   list: [listSchema],
   nodes: [nodesSchema],
@@ -101,6 +110,7 @@ const documents = {
   status: [wholeStatusSchema, partialStatusSchema],
   'status-watch': [clusterStatusSchema],
   validate: [validateSchema],
+  ...explainDocuments,
   ...imageDocuments,
   ...machineDocuments,
   ...poolDocuments,

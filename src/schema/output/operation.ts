@@ -4,12 +4,12 @@ import { operationKinds } from '../../model/plan/intent/intent.js';
 import type { DeepReadonly } from '../../model/json.js';
 import { machineActions } from '../../model/machine/actions.js';
 import type { Intent } from '../../model/plan/intent/intent.js';
-import { count, moment, opaque, texts, type View } from './exact.js';
+import { count, json, moment, opaque, texts, type View } from './exact.js';
 
 const failureMembers = {
   action: z.enum([...actions, ...machineActions]),
   service: z.string().optional(),
-  kind: z.string().describe('A kind of plugin error, Timeout, Internal, PluginChanged or MachineLost.'),
+  kind: z.string().describe('`heddle explain KIND` describes it.'),
   message: z.string(),
   lost: z
     .object({ seen: z.enum(['gone', 'stopped']), why: z.string() })
@@ -22,6 +22,7 @@ const taskMembers = {
   ...failureMembers,
   taskId: z.string(),
   exitCode: count.optional(),
+  remedy: z.string().optional().describe('What a person must do before a retry can succeed, as text.'),
   /** At most 2 KiB, as stderr. */
   stdout: z.string().optional().describe('The last part.'),
   stderr: z.string().optional().describe('The last part.'),
@@ -83,12 +84,43 @@ export const operationSchema = z
       .describe(
         'Why Heddle started it; absent if a user requested it. failure: the operation before it failed, and onFailure is rollback. output: an output of another cluster changed. release: a node was released. repair: a periodic check found a fault.',
       ),
+    revision: count.optional().describe('The revision of the spec that it applies.'),
     unchanged: z.literal(true).optional().describe('There was nothing to do.'),
   })
   .meta({ id: 'operation' });
 
+export const revisionSchema = z
+  .object({
+    number: count.describe('Counts the accepted changes of the spec, from 1.'),
+    workflowId: z.string().describe('The workflow that keeps the spec.'),
+    operation: z.string().describe('The operation that brought it.'),
+    what: z.string().describe('That operation, as text.'),
+    by: z.string(),
+    requestedAt: moment,
+  })
+  .meta({ id: 'revision' });
+
+/** An accepted change of the spec of a cluster. */
+export type Revision = View<typeof revisionSchema>;
+
+/** Counts of groups that users set, and those of the file. */
+export const scaledSchema = z.record(
+  z.string(),
+  z.object({ count, file: count.describe('The count in the file.') }),
+);
+
 /** An operation of a cluster as state and status show it. */
 export type Operation = View<typeof operationSchema>;
+
+const aboutOutput = { secret: z.literal(true).optional(), description: z.string().optional() };
+
+export const outputsMember = z.record(
+  z.string(),
+  z.union([
+    z.object({ ...aboutOutput, value: json.optional().describe('Absent if secret.') }),
+    z.object({ ...aboutOutput, missing: z.string().describe('Why it has no value at present.') }),
+  ]),
+);
 
 export const clusterMembers = { cluster: z.string(), clusterUid: z.string() };
 const unchanged = z
@@ -99,6 +131,7 @@ const unchanged = z
 export const historySchema = z.object({
   ...clusterMembers,
   operations: z.array(operationSchema).describe('Newest first.'),
+  revisions: z.array(revisionSchema).describe('The last ones, newest first.'),
 });
 
 export const acceptedSchema = z
@@ -114,6 +147,7 @@ export const endedSchema = z
     ...clusterMembers,
     operation: operationSchema,
     unchanged,
+    outputs: outputsMember.optional().describe('After an apply or a rollback.'),
     failures: z
       .array(z.object({ ...taskMembers, taskId: z.string().optional(), nodeId: z.string() }))
       .optional()

@@ -3,6 +3,7 @@ import { actions } from '../../model/action.js';
 import type { DeepReadonly } from '../../model/json.js';
 import { purposes } from '../../model/plan/plan.js';
 import { count, opaque, texts, type View } from './exact.js';
+import { scaledSchema } from './operation.js';
 import { driftSchema } from './status.js';
 
 const taskSchema = z.object({
@@ -25,7 +26,7 @@ const layoutSchema = z.object({
   image: z.string().optional(),
 });
 
-const specChangeSchema = z.object({
+export const specChangeSchema = z.object({
   /** Such as `services.web.actions.install.fields.script`. */
   path: z.string(),
   lines: z.array(z.object({ sign: z.enum(['+', '-', ' ']), text: z.string() })),
@@ -39,6 +40,7 @@ export const planSchema = z.object({
   what: z.string().describe('The operation, as text.'),
   changes: z.boolean().describe('Whether there is anything to do.'),
   warnings: texts,
+  scaled: scaledSchema.optional().describe('Counts by `heddle scale` that differ from the file, by group.'),
   left: count.optional().describe('Tasks of the spec that a limited apply skips.'),
   counts: z
     .object({
@@ -52,6 +54,7 @@ export const planSchema = z.object({
     .describe('Nodes by purpose, and tasks.'),
   drift: z.array(z.object({ nodes: texts, seen: driftSchema, then: z.string() })),
   lostDisks: texts.describe('Nodes whose machines are deleted.'),
+  released: texts.describe('Nodes whose machines return to their pool or inventory.'),
   stopped: texts.describe('Services that a user stopped.'),
   notes: texts.describe('What the plan does not change, and why.'),
   specChanges: z.array(specChangeSchema),

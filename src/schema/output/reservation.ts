@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '../../model/json.js';
+import type { JsonObject } from '../../model/json.js';
 import { assignmentStages, reservationStates } from '../../model/reservation/state.js';
-import { count, moment, opaque, texts, type View } from './exact.js';
+import { count, json, moment, opaque, texts, type View } from './exact.js';
 
 const reservationSchema = z
   .object({
@@ -43,8 +43,6 @@ const reservationSchema = z
 /** The public view of a reservation. */
 export type ReservationView = View<typeof reservationSchema>;
 
-const value = z.unknown() as z.ZodType<Json>;
-
 export const reservationDocuments = {
   reservation: [z.object({ reservation: reservationSchema })],
   'reservation-log-in': [
@@ -53,9 +51,9 @@ export const reservationDocuments = {
       machines: z.array(
         z.object({
           name: z.string(),
-          address: value,
-          port: value,
-          hostKey: value,
+          address: json,
+          port: json,
+          hostKey: json,
           auth: opaque<JsonObject>('User, and password unless a key was set; empty without a log-in.'),
         }),
       ),

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { actions } from '../../model/action.js';
 import type { JsonObject } from '../../model/json.js';
+import { drifts } from '../../model/node/drift.js';
 import { count, moment, opaque, texts, type View } from './exact.js';
-import { failureSchema, operationSchema } from './operation.js';
+import { failureSchema, operationSchema, outputsMember, revisionSchema, scaledSchema } from './operation.js';
 
-export const driftSchema = z
-  .enum(['gone', 'stopped', 'rebooted', 'moved', 'unreachable'])
-  .describe('State of the machine at the last probe.');
+export const driftSchema = z.enum(drifts).describe('State of the machine at the last probe.');
 
 const nodeSchema = z
   .object({
@@ -48,11 +47,23 @@ const nodeSchema = z
   })
   .meta({ id: 'node' });
 
+/** What a cluster is doing. */
+export const clusterPhases = [
+  'idle',
+  'applying',
+  'operating',
+  'paused',
+  'held',
+  'failed',
+  'deleting',
+  'deleted',
+] as const;
+
 export const clusterStatusSchema = z.object({
   name: z.string(),
   uid: z.string(),
   phase: z
-    .enum(['idle', 'applying', 'operating', 'paused', 'held', 'failed', 'deleting', 'deleted'])
+    .enum(clusterPhases)
     .describe('idle: at rest. failed: at rest, and the last operation failed, unless it was a command.'),
   operation: operationSchema.optional().describe('The running operation.'),
   lease: z
@@ -67,6 +78,8 @@ export const clusterStatusSchema = z.object({
     .describe('The node that is leased for exclusive use, such as by an image build.'),
   queued: z.array(operationSchema),
   history: z.array(operationSchema).describe('Completed operations.'),
+  revisions: z.array(revisionSchema).describe('The last accepted changes of the spec, newest first.'),
+  scaled: scaledSchema.optional().describe('Counts that differ from the file, by group.'),
   nodes: z.array(nodeSchema),
   services: z.record(z.string(), z.object({ nodes: texts })),
   labels: z.record(z.string(), z.string()).optional(),
@@ -127,7 +140,11 @@ const activitySchema = z.object({
   worker: z.string().optional(),
   step: z.string().optional().describe('The last progress report of the current attempt.'),
   failure: z
-    .object({ kind: z.string(), message: z.string() })
+    .object({
+      kind: z.string(),
+      message: z.string(),
+      remedy: z.string().optional().describe('What a person must do before a retry can succeed, as text.'),
+    })
     .optional()
     .describe('Failure of the previous attempt.'),
 });
@@ -149,7 +166,11 @@ const deliverySchema = z.object({
   failure: z.string().optional().describe('Failure of the previous or last attempt.'),
 });
 
-const nextStepSchema = z.object({ command: z.string(), why: z.string() });
+const nextStepSchema = z.object({
+  command: z.string(),
+  why: z.string(),
+  remedy: z.string().optional().describe('What a person must do before the command can succeed, as text.'),
+});
 
 export const troubleSchema = z.object({
   text: z.string(),
@@ -172,7 +193,11 @@ const serverMembers = {
   next: z.array(nextStepSchema).describe('Useful commands, the most likely first.'),
 };
 
-export const wholeStatusSchema = z.object({ ...clusterStatusSchema.shape, ...serverMembers });
+export const wholeStatusSchema = z.object({
+  ...clusterStatusSchema.shape,
+  outputs: outputsMember.optional(),
+  ...serverMembers,
+});
 
 export const partialStatusSchema = z
   .object({

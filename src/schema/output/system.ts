@@ -164,7 +164,9 @@ export const systemDocuments = {
   ],
   doctor: [
     z.object({
-      ok: z.boolean(),
+      ok: z
+        .boolean()
+        .describe('Whether the exit code is 0: no check failed and, without `--severity fail`, none warned.'),
       checks: z.array(
         z.object({
           check: z.string(),
@@ -222,6 +224,17 @@ export const systemDocuments = {
       .object({ schemas: z.array(z.object(pluginFieldsMembers)) })
       .describe('With --schema, if plugins of both types have the name.'),
   ],
+  'plugin-cloud': [
+    z
+      .object({
+        endpoint: z.string(),
+        apiKey: z.string(),
+        flavor: z.string(),
+        image: z.string(),
+        pid: count.describe('SIGTERM ends it.'),
+      })
+      .describe('Written when the cloud answers.'),
+  ],
   'plugin-new': [z.object({ type: z.enum(['provider', 'automator']), name: z.string(), files: texts })],
   'plugin-setup': [
     z.object({
@@ -229,6 +242,30 @@ export const systemDocuments = {
       folder: z.string().describe('The Python environment.'),
       packages: texts,
       changed: z.boolean().describe('Whether it was created; otherwise it was already complete.'),
+    }),
+  ],
+  'plugin-test': [
+    z.object({
+      plugin: z.string(),
+      type: z.enum(['provider', 'automator']),
+      folder: z.string(),
+      digest: z.string(),
+      settings: z.string().optional().describe('The file with the settings of the suite.'),
+      cases: z.array(
+        z.object({
+          id: z.string(),
+          title: z.string().describe('What the plugin must do.'),
+          outcome: z.enum(['passed', 'failed', 'skipped']),
+          why: z.string().optional().describe('Why it failed or was skipped.'),
+          rules: z
+            .array(z.object({ name: z.string(), text: z.string() }))
+            .describe('Rules of the contract that the case tests.'),
+          ms: count,
+        }),
+      ),
+      passed: count,
+      failed: count,
+      skipped: count,
     }),
   ],
   'provider-add': [

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '../../model/json.js';
-import { count, moment, opaque, texts } from './exact.js';
+import type { JsonObject } from '../../model/json.js';
+import { count, json, moment, opaque, texts, type View } from './exact.js';
 import { clusterMembers, operationSchema } from './operation.js';
-
-const value = z.unknown() as z.ZodType<Json>;
 
 const resultSchema = z.object({
   node: z.string(),
@@ -18,7 +16,18 @@ const resultSchema = z.object({
   problem: z.string().optional().describe('Why it failed, other than by its exit code, such as a full disk.'),
 });
 
+const copySchema = z.object({
+  source: z.string(),
+  target: z.string(),
+  files: count,
+  bytes: count.describe('Size of the files.'),
+  skipped: texts.describe('What was not copied, and why, as text.'),
+});
+
+export type CopyDocument = View<typeof copySchema>;
+
 export const taskDocuments = {
+  copy: [copySchema],
   exec: [z.object({ ...clusterMembers, operation: operationSchema, results: z.array(resultSchema) })],
   logs: [
     z
@@ -43,7 +52,15 @@ export const taskDocuments = {
           .optional()
           .describe('The same bytes in Base64 if they are not UTF-8; text then contains U+FFFD.'),
       })
-      .describe('One line of a log.'),
+      .describe('One line of the log of a task.'),
+    z
+      .object({
+        node: z.string(),
+        service: z.string(),
+        stream: z.enum(['stdout', 'stderr']),
+        text: z.string(),
+      })
+      .describe('One line of the log of a service, with `--source service`.'),
   ],
   task: [
     z.object({
@@ -56,10 +73,10 @@ export const taskDocuments = {
       tookMs: z.number().optional(),
       taskQueue: z.string(),
       worker: z.string().optional(),
-      input: value.optional().describe('Without secrets.'),
-      result: value.optional().describe('Without secrets.'),
+      input: json.optional().describe('Without secrets.'),
+      result: json.optional().describe('Without secrets.'),
       failure: z
-        .object({ kind: z.string().optional(), message: z.string(), exitCode: value.optional() })
+        .object({ kind: z.string().optional(), message: z.string(), exitCode: json.optional() })
         .optional(),
       log: z.string().optional().describe('Name of the log in the store.'),
       tail: texts.describe('The last lines of the log or the output.'),

@@ -271,8 +271,8 @@ function mapValues<From, To>(
 }
 
 /**
- * A pool with its name. Validates and normalises; the output is a valid input with the same output. The output contains
- * durations as numbers of seconds.
+ * A pool with its name. Validates and normalises; the output is a valid input with the same
+ * output. The output contains durations as numbers of seconds.
  */
 export const poolSchema = z
   .strictObject({ name: simpleNameSchema, ...poolKeys })

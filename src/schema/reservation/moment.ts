@@ -1,8 +1,8 @@
 const pattern = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
 
 /**
- * Parses `2026-07-01T09:00:00Z`, or in the time zone of this machine `2026-07-01 09:00` and `2026-07-01`. Returns ms
- * since the epoch; undefined if malformed.
+ * Parses `2026-07-01T09:00:00Z`, or in the time zone of this machine `2026-07-01 09:00` and
+ * `2026-07-01`. Returns ms since the epoch; undefined if malformed.
  */
 export function parseMoment(text: string): number | undefined {
   const [, day, time = '00:00', zone = ''] = pattern.exec(text.trim()) ?? [];

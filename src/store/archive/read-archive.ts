@@ -10,7 +10,8 @@ const unzip = promisify(gunzip);
 const maxTarBytes = archiveLimits.bytes + archiveLimits.entries * 4 * 1_024;
 
 /**
- * Reads a tar archive, gzipped or not, into memory. Drops owners, times and most permissions. @throws ArchiveError
+ * Reads a tar archive, gzipped or not, into memory. Drops owners, times and most permissions.
+ * @throws ArchiveError
  */
 export async function readArchive(content: Uint8Array): Promise<readonly ArchiveEntry[]> {
   const tar = await withoutGzip(content);

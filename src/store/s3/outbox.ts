@@ -7,8 +7,8 @@ import { cutNotice } from '../folder.js';
 import { currentPath } from '../store.js';
 
 /**
- * A piece of a log: whole lines written by one process. While it grows, its file name ends with `.open`. Afterwards it
- * never changes, so that sending it twice is harmless.
+ * A piece of a log: whole lines written by one process. While it grows, its file name ends with
+ * `.open`. Afterwards it never changes, so that sending it twice is harmless.
  */
 export interface Piece {
   /** Path of the log: `<clusterUid>/<day>/<nodeId>/<file>.log`. */

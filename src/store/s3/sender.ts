@@ -26,7 +26,9 @@ const longestPauseMs = 60_000;
 const closingMs = 5_000;
 const requestsAtOnce = 8;
 
-/** Sends the pieces of an outbox to the bucket, in the order of writing for each log, and retries failures. */
+/**
+ * Sends the pieces of an outbox to the bucket, in the order of writing for each log, and retries failures.
+ */
 export function startSender(options: SenderOptions): Sender {
   const { outbox, bucket, report } = options;
   const closing = new AbortController();

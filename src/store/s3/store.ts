@@ -27,9 +27,9 @@ export interface S3StoreOptions {
 }
 
 /**
- * Stores logs in a bucket. S3 cannot append, so a log consists of pieces, each an object, which remain on the worker's
- * disk until they are sent. An unavailable bucket therefore does not affect tasks, and a later worker on the machine
- * sends the pieces of a killed one.
+ * Stores logs in a bucket. S3 cannot append, so a log consists of pieces, each an object, which
+ * remain on the worker's disk until they are sent. An unavailable bucket therefore does not
+ * affect tasks, and a later worker on the machine sends the pieces of a killed one.
  * @throws StoreError if other users have access to the folder.
  */
 export function createS3Store({

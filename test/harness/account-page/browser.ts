@@ -1,7 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { until } from '../until.js';
+
+/** `npm run setup:extras` installs it. */
+export const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
+  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
+);
 
 /** One page of a headless Chromium of its own. */
 export interface Browser {
@@ -14,11 +19,15 @@ export interface Browser {
   type(id: string, text: string): Promise<void>;
   /** Gives the page the width of a device, in CSS pixels. */
   resize(width: number): Promise<void>;
+  /** The address of everything that pages asked for since the last call. */
+  takeRequests(): readonly string[];
   close(): Promise<void>;
 }
 
 interface Answer {
   readonly id?: number;
+  readonly method?: string;
+  readonly params?: { readonly request?: { readonly url: string } };
   readonly result?: Readonly<Record<string, unknown>>;
   readonly error?: { readonly message: string };
 }
@@ -46,6 +55,7 @@ export async function openBrowser(program: string, profile: string): Promise<Bro
   );
   const [toBrowser, fromBrowser] = [child.stdio[3] as Writable, child.stdio[4] as Readable];
   const waiting = new Map<number, (answer: Answer) => void>();
+  let requests: string[] = [];
   let last = 0;
   let unread = '';
   toBrowser.on('error', () => undefined);
@@ -55,6 +65,7 @@ export async function openBrowser(program: string, profile: string): Promise<Bro
     for (const part of parts) {
       const answer = JSON.parse(part) as Answer;
       if (answer.id !== undefined) waiting.get(answer.id)?.(answer);
+      if (answer.method === 'Network.requestWillBeSent') requests.push(answer.params?.request?.url ?? '');
     }
   });
   const ended = once(child, 'close').then(() => {
@@ -79,6 +90,7 @@ export async function openBrowser(program: string, profile: string): Promise<Bro
   const { sessionId } = (await call('Target.attachToTarget', { targetId, flatten: true })) as {
     readonly sessionId: string;
   };
+  await call('Network.enable', {}, sessionId);
   const see = async (expression: string): Promise<unknown> => {
     const { result, exceptionDetails } = (await call(
       'Runtime.evaluate',
@@ -118,6 +130,11 @@ export async function openBrowser(program: string, profile: string): Promise<Bro
     async resize(width) {
       const device = { width, height: 800, deviceScaleFactor: 1, mobile: false };
       await call('Emulation.setDeviceMetricsOverride', device, sessionId);
+    },
+    takeRequests() {
+      const taken = requests;
+      requests = [];
+      return taken;
     },
     async close() {
       await call('Browser.close', {}).catch(() => undefined);

@@ -14,7 +14,7 @@ import type { JsonObject } from '../../../src/model/json.js';
 import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-request.js';
 import { loadRegistry } from '../../../src/plugins/registry.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
-import { resolveSecrets } from '../../../src/secrets/reference.js';
+import { resolveForTask } from '../../../src/worker/configured-parts.js';
 import { ping } from '../../../src/worker/ping.js';
 import { createPool } from '../../../src/ssh/pool.js';
 import { probe } from '../../../src/ssh/probe.js';
@@ -116,7 +116,7 @@ export async function openBench(
     },
     logs: createFolderStore({ folder: join(folder, 'store') }),
     resolveSecrets: (value, origin) =>
-      resolveSecrets(value, { environment: { TOKEN: secret } }, { ...origin, allows: () => true }),
+      resolveForTask(value, { environment: { TOKEN: secret } }, { ...origin, allows: () => true }),
     forbiddenReferences: () => [],
     redact: createRedactor,
     askPeers: () => Promise.resolve({ version: 1, changed: {}, gone: [] }),
@@ -138,6 +138,7 @@ export async function openBench(
     absences: createAbsences(),
     locks: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
     rateLimiters: () => undefined,
+    countCall: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
     serverNow: () => undefined,
     runs: runsWith({}),

@@ -20,8 +20,8 @@ const provider = `
 `;
 
 /**
- * Every action of a service returns its script as JSON, or fails with it where it begins with FAIL. BOOTSTRAP returns
- * what the payload holds under `echo`.
+ * Every action of a service returns its script as JSON, or fails with it where it begins with
+ * FAIL. BOOTSTRAP returns what the payload holds under `echo`.
  */
 const automator = `
 const done = (script) => {

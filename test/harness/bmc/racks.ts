@@ -123,7 +123,10 @@ export interface Controllers {
   stop(): Promise<void>;
 }
 
-/** Controllers of machines of the machine service, or of what answers like it. With `boots` it is told what to boot. */
+/**
+ * Controllers of machines of the machine service, or of what answers like it. With `boots` it
+ * is told what to boot.
+ */
 export async function startControllers(
   folder: string,
   endpoint: string,

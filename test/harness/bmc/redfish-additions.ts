@@ -11,8 +11,8 @@ export interface AddedTo {
 }
 
 /**
- * The emulator with properties and resources that it does not have: each path ends with a key of `added`. Properties
- * of a resource that it has are added to its own.
+ * The emulator with properties and resources that it does not have: each path ends with a key
+ * of `added`. Properties of a resource that it has are added to its own.
  */
 export async function addToRedfish(
   { url, ca }: Pick<RedfishService, 'url' | 'ca'>,

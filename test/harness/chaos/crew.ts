@@ -7,8 +7,8 @@ export interface Crew {
   alive(): readonly WorkerProcess[];
   /** SIGKILL; another takes its place by itself. False when it is not there any more. */
   kill(pid: number): Promise<boolean>;
-  /** SIGTERM to each in turn, the next when its successor polls. */
-  roll(): Promise<void>;
+  /** SIGTERM to each in turn, the next when its successor polls, which is of another build where one is given. */
+  roll(distPath?: string): Promise<void>;
   /** Everything that all of them, also the dead, have logged. */
   logs(): string;
   /** Nobody is started again; resolves when no start is under way. */
@@ -21,15 +21,15 @@ export async function hireCrew(stack: Stack, size: number, distPath: string): Pr
   const all: WorkerProcess[] = [];
   let hiring = true;
   const starts = new Set<Promise<void>>();
-  const start = (name: string): Promise<void> => {
-    const started = startUntilUp(name).finally(() => starts.delete(started));
+  const start = (name: string, build = distPath): Promise<void> => {
+    const started = startUntilUp(name, build).finally(() => starts.delete(started));
     starts.add(started);
     return started;
   };
-  const startUntilUp = async (name: string): Promise<void> => {
+  const startUntilUp = async (name: string, build: string): Promise<void> => {
     while (hiring) {
       try {
-        const worker = await stack.startWorker(name, distPath);
+        const worker = await stack.startWorker(name, build);
         workers.set(name, worker);
         all.push(worker);
         return;
@@ -39,7 +39,7 @@ export async function hireCrew(stack: Stack, size: number, distPath: string): Pr
       }
     }
   };
-  await Promise.all(names.map(start));
+  await Promise.all(names.map((name) => start(name)));
   return {
     alive: () => [...workers.values()],
     async kill(pid) {
@@ -50,12 +50,12 @@ export async function hireCrew(stack: Stack, size: number, distPath: string): Pr
       void start(name);
       return true;
     },
-    async roll() {
+    async roll(build) {
       for (const name of names) {
         const worker = workers.get(name);
         workers.delete(name);
         await worker?.stop();
-        await start(name);
+        await start(name, build);
       }
     },
     logs: () => all.map((worker) => worker.output()).join('\n'),

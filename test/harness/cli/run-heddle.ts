@@ -42,7 +42,7 @@ export function startHeddle(
   words: readonly string[],
   { distPath, env = {}, cwd, stdin, terminal }: HeddleOptions,
 ): Running {
-  const command = [process.execPath, join(distPath, 'cli', 'main.js'), ...words];
+  const command = [process.execPath, join(distPath, 'cli-bundle', 'main.js'), ...words];
   const [program = '', ...rest] =
     terminal === true ? ['script', '-qec', command.join(' '), '/dev/null'] : command;
   const child = spawn(program, rest, {

@@ -9,7 +9,7 @@ import { until } from '../until.js';
 
 interface Start {
   readonly command: string;
-  /** The start file of the shell, below HOME. It loads the completion as docs/cli.md says. */
+  /** The start file of the shell, below HOME. It loads the completion as docs/reference/cli.md says. */
   readonly file: string;
   readonly text: string;
 }
@@ -62,13 +62,25 @@ export interface ShellTerminal {
   close(): Promise<void>;
 }
 
-/** Starts an interactive shell on a terminal. Its `heddle` completes, and notes commands instead of executing them. */
+/**
+ * Starts an interactive shell on a terminal. Its `heddle` completes, and notes commands instead
+ * of executing them.
+ */
 export async function openShell(name: string, env: Readonly<Record<string, string>>): Promise<ShellTerminal> {
   const home = await mkdtemp(join(tmpdir(), 'heddle-shell-'));
   const start = starts[name];
   if (start === undefined) throw new Error(`there is no shell ${name}`);
   await put(home, start.file, start.text);
-  await put(home, 'cluster.yaml', 'name: shop\n');
+  await put(
+    home,
+    'cluster.yaml',
+    `name: shop
+variables:
+  size: {type: number}
+  mode: {allowed: [fast, safe]}
+  hostile: {allowed: ['$(echo executed)']}
+`,
+  );
   // Without it, fish reads all manual pages of the system first.
   await mkdir(join(home, '.local/share/fish/generated_completions'), { recursive: true });
   const program = await put(home, 'bin/heddle', shim(home));
@@ -138,7 +150,7 @@ function shim(home: string): string {
   return `#!/bin/sh
 case "$1" in
 completion | __complete)
-  '${process.execPath}' '${inject('distPath')}/cli/main.js' "$@"
+  '${process.execPath}' '${inject('distPath')}/cli-bundle/main.js' "$@"
   [ "$1" = completion ] || echo "$*" >> '${home}/asked' ;;
 *) echo "$*" >> '${home}/executed' ;;
 esac

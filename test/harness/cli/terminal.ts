@@ -20,7 +20,7 @@ export function startOnTerminal(
   words: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): OnTerminal {
-  const line = [process.execPath, join(inject('distPath'), 'cli', 'main.js'), ...words]
+  const line = [process.execPath, join(inject('distPath'), 'cli-bundle', 'main.js'), ...words]
     .map((word) => `'${word}'`)
     .join(' ');
   const child = spawn('script', ['-qec', line, '/dev/null'], {

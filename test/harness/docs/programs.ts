@@ -11,7 +11,8 @@ export interface Programs {
 }
 
 /**
- * Compiles the TypeScript programs of documents under `strict`; a first line `// name.ts` names a program's file.
+ * Compiles the TypeScript programs of documents under `strict`; a first line `// name.ts` names
+ * a program's file.
  * @throws with the compiler's errors.
  */
 export function compilePrograms(...documents: readonly string[]): Programs {

@@ -48,8 +48,9 @@ export function startLoad(addresses: readonly string[]): Load {
 }
 
 /**
- * A client of a name with several addresses: one that takes no connection is passed over. A server that closes
- * its port resets connections that it had not accepted yet; they count the same, as nothing read the request.
+ * A client of a name with several addresses: one that takes no connection is passed over. A
+ * server that closes its port resets connections that it had not accepted yet; they count the
+ * same, as nothing read the request.
  */
 async function askFirst([address, ...others]: readonly string[]): Promise<void> {
   if (address === undefined) throw new Error('no address takes a connection');

@@ -30,7 +30,7 @@ import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
 import { readNodePools } from '../../../src/worker/node-pools.js';
-import { metricSinks } from '../../../src/worker/metric-sinks.js';
+import { metricSinks } from '../../../src/worker/publish-metrics.js';
 import { openInputs } from '../../../src/worker/open-inputs.js';
 import { noLastPass } from '../activities/parts.js';
 import { readClusterRecords } from '../../../src/worker/cluster-records.js';
@@ -69,7 +69,10 @@ export interface Harness {
   waitFor(name: string, operation: string): Promise<WaitResult>;
   /** What the SDK warned of: workflow tasks that failed, among others. */
   readonly warnings: readonly string[];
-  /** From now on a first apply of the cluster may be refused: it ends as a failed workflow, and the SDK warns of that. */
+  /**
+   * From now on a first apply of the cluster may be refused: it ends as a failed workflow, and
+   * the SDK warns of that.
+   */
   expectRefusal(name: string): void;
   stop(): Promise<void>;
 }
@@ -246,6 +249,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
     absences: createAbsences(),
     locks: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
     rateLimiters: () => undefined,
+    countCall: () => undefined,
     resources: () => Promise.reject(new Error('no resources here')),
     runs,
     serverNow: () => undefined,

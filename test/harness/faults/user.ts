@@ -79,8 +79,8 @@ export async function ask(model: Model, user: User, asked: Ask, trouble: Trouble
 }
 
 /**
- * An apply after a terminated run is refused if it has no place for a machine that the run left, and takes none. One
- * with a place for all adopts them; the next one names what it removes.
+ * An apply after a terminated run is refused if it has no place for a machine that the run left,
+ * and takes none. One with a place for all adopts them; the next one names what it removes.
  */
 async function makePlaces(user: User, shape: Shape): Promise<void> {
   const { harness, name, story } = user;
@@ -158,7 +158,9 @@ async function deleteAgain(user: User, id: string): Promise<End> {
 
 type End = 'done' | 'failed' | 'held' | 'cancelled' | 'superseded' | 'rejected' | 'closed';
 
-/** Undefined where a busy worker did not answer in time, or the workflow ended meanwhile: it is asked again. */
+/**
+ * Undefined where a busy worker did not answer in time, or the workflow ended meanwhile: it is asked again.
+ */
 async function statusSoon({ client }: Harness, name: string): Promise<ClusterStatus | undefined> {
   return client.status(name).catch((error: unknown) => {
     if (error instanceof HeddleError && error.code === 'NoWorker') return undefined;

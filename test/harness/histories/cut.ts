@@ -13,13 +13,15 @@ export interface WrittenHistory {
 /** What a history looks like when the server or the SDK cuts it into workflow tasks in another way. */
 export const cuts: Readonly<Record<string, (history: WrittenHistory) => WrittenHistory>> = {
   /** A task without commands and the next one are given to a worker as one. */
-  merged: (history) => {
-    const gone = new Set<WrittenEvent>();
-    for (const task of tasksOf(history))
-      if (isWithoutCommands(history, task)) for (const event of task) gone.add(event);
-    return numbered(history.events.filter((event) => !gone.has(event)));
-  },
-  /** After each task comes an empty one, as after an update that was refused; the time between passes first. */
+  merged: (history) => merged(history),
+  /**
+   * As `merged`, and the history has become large in each task in which nothing may depend on
+   * that: one that brings only results and schedules no activity.
+   */
+  'merged, and the history is large where that must not matter': (history) => merged(large(history)),
+  /**
+   * After each task comes an empty one, as after an update that was refused; the time between passes first.
+   */
   spread: (history) =>
     inserted(history, (event, next) => {
       const commands = next !== undefined && isCommand(next);
@@ -45,6 +47,41 @@ const notCommands = /_CHILD_WORKFLOW_EXECUTION_(COMPLETED|FAILED|CANCELED)$/;
 
 function isCommand({ eventType }: WrittenEvent): boolean {
   return commandTypes.test(eventType) && !notCommands.test(eventType);
+}
+
+function merged(history: WrittenHistory): WrittenHistory {
+  const gone = new Set<WrittenEvent>();
+  for (const task of tasksOf(history))
+    if (isWithoutCommands(history, task)) for (const event of task) gone.add(event);
+  return numbered(history.events.filter((event) => !gone.has(event)));
+}
+
+/** Inputs and commands of a task in which a workflow reads the size of its history. */
+const readsSize =
+  /_(WORKFLOW_EXECUTION_SIGNALED|CANCEL_REQUESTED|ACTIVITY_TASK_(?:FAILED|TIMED_OUT|CANCELED|SCHEDULED)|UPDATE_ACCEPTED)$/;
+
+function large({ events }: WrittenHistory): WrittenHistory {
+  const attributes = 'workflowTaskStartedEventAttributes';
+  // What came before the start was verified is taken in with the first result.
+  const first = events.findIndex(({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_COMPLETED');
+  const isUnread = (at: number): boolean => {
+    let from = at;
+    while (from > 0 && events[from - 1]?.eventType !== completed) from -= 1;
+    let to = at;
+    while (to + 1 < events.length && events[to + 1]?.eventType !== started) to += 1;
+    return (
+      from > first &&
+      first >= 0 &&
+      !events.slice(from, to + 1).some(({ eventType }) => readsSize.test(eventType))
+    );
+  };
+  return {
+    events: events.map((event, at) =>
+      event.eventType === started && isUnread(at)
+        ? { ...event, [attributes]: { ...(event[attributes] as object), suggestContinueAsNew: true } }
+        : event,
+    ),
+  };
 }
 
 /** The three events of each completed task that stand together. */

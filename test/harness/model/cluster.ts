@@ -1,10 +1,12 @@
 import type { Intent } from '../../../src/model/plan/intent/intent.js';
+import type { Consent } from '../../../src/model/cluster/consent.js';
 import type { Operation } from '../../../src/model/cluster/operation.js';
 import { hostname, nodeId, operationKey } from '../../../src/model/names.js';
 import type { NodeState } from '../../../src/model/node/state.js';
 import { noPeers, touchPeers } from '../../../src/model/node/peers.js';
 import { planOperation } from '../../../src/model/plan/plan-operation.js';
-import { indexesOf, type Kind, type Plan, type Step } from '../../../src/model/plan/plan.js';
+import type { Kind, Plan, Step } from '../../../src/model/plan/plan.js';
+import { indexesOf } from '../../../src/model/plan/ranges.js';
 import {
   recordBegun,
   recordDone,
@@ -22,7 +24,8 @@ import { rowsOf, summarise, type Summarised } from '../../../src/model/plan/fact
 import { bootstrapDigest } from '../../../src/model/plan/facts/digest.js';
 import { automators, digest, placementOf } from './specs.js';
 
-export interface TestState extends Summarised, Pick<ClusterState, 'nodes' | 'groups' | 'target' | 'planned'> {
+export interface TestState
+  extends Summarised, Pick<ClusterState, 'nodes' | 'groups' | 'target' | 'planned' | 'consent'> {
   readonly counters: Pick<ClusterState['counters'], 'operation' | 'nodenum'>;
 }
 
@@ -60,6 +63,8 @@ export class TestCluster {
     nodes: {},
     groups: {},
     peers: noPeers,
+    scaled: {},
+    achievedCounts: {},
     counters: { operation: 0, nodenum: 0 },
   };
   /** Names of hardware that mean other machines than before, as after a change of heddle.yaml. */
@@ -70,13 +75,14 @@ export class TestCluster {
     this.#pick = pick;
   }
 
-  begin(intent: Intent, target?: ClusterSpec): void {
+  begin(intent: Intent, target?: ClusterSpec, consent?: Consent): void {
     const operation = this.state.counters.operation + 1;
     const id = String(operation);
-    const { target: _target, planned: _planned, ...state } = this.state;
+    const { target: _target, planned: _planned, consent: _consent, ...state } = this.state;
     this.state = {
       ...state,
       ...(target === undefined ? {} : { target }),
+      ...(consent === undefined ? {} : { consent }),
       counters: { ...this.state.counters, operation },
       operation: {
         id,
@@ -98,6 +104,7 @@ export class TestCluster {
   /** Plans what the operation under way has left to do. Nodes that `inGroups` means are in a group's workflow. */
   plan(spec?: ClusterSpec, inGroups: (id: string) => boolean = () => false): Plan {
     const intent = this.state.operation?.intent ?? { kind: 'apply' };
+    const { losable } = this.state.consent ?? {};
     const target = spec === undefined ? {} : { target: spec };
     const wanted = aimOf({ ...this.state, ...target }) as ClusterSpec | undefined;
     const placements = Object.fromEntries(
@@ -106,6 +113,7 @@ export class TestCluster {
     return planOperation({
       intent,
       ...(this.state.planned === undefined ? {} : { again: true }),
+      ...(losable === undefined ? {} : { losable }),
       spec: wanted,
       current: summarise(this.#withGroup(inGroups)),
       placements,
@@ -207,7 +215,7 @@ export class TestCluster {
     for (const removal of removals)
       for (const index of indexesOf(removal.nodes))
         this.#change(nodeId(removal.group, index), (node) => recordRemoval(node, keyOf(operation), removal));
-    const { target: _target, ...state } = this.state;
+    const { target: _target, consent: _consent, ...state } = this.state;
     this.state = { ...state, planned: true };
   }
 

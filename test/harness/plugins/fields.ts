@@ -19,8 +19,8 @@ export function providerDescriptor(name: string): Descriptor {
 }
 
 /**
- * Fields of a built-in provider as the engine gives them to it: checked, with defaults. The values may be of the
- * administrator and of the user. @throws PluginError Invalid with all problems
+ * Fields of a built-in provider as the engine gives them to it: checked, with defaults. The values
+ * may be of the administrator and of the user. @throws PluginError Invalid with all problems
  */
 export function fieldsOf<Fields>(
   name: string,

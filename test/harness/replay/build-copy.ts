@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
@@ -16,13 +16,8 @@ export interface BuildCopy {
  * @param before statements that run before each activity; `patched` and `sleep` are there.
  */
 export async function buildWith(distPath: string, before: string): Promise<BuildCopy> {
-  const folder = await mkdtemp(join(tmpdir(), 'heddle-build-'));
-  const dist = join(folder, 'dist');
-  const root = resolve(import.meta.dirname, '../../..');
-  // Other tests compile programs there meanwhile.
-  await cp(distPath, dist, { recursive: true, filter: (path) => !basename(path).startsWith('.programs-') });
-  await cp(join(root, 'package.json'), join(folder, 'package.json'));
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const copy = await copyBuild(distPath);
+  const dist = copy.distPath;
   const scheduling = join(dist, 'workflows', 'schedule.js');
   await rename(scheduling, join(dist, 'workflows', 'schedule-before.js'));
   await writeFile(
@@ -45,5 +40,24 @@ export async function buildWith(distPath: string, before: string): Promise<Build
     logger: new DefaultLogger('ERROR', () => undefined),
   });
   await writeFile(join(dist, 'workflow-bundle.js'), code);
+  return copy;
+}
+
+/** The same sources as another build: workers are told apart by the digest of their bundle. */
+export async function buildAgain(distPath: string): Promise<BuildCopy> {
+  const copy = await copyBuild(distPath);
+  const bundle = join(copy.distPath, 'workflow-bundle.js');
+  await writeFile(bundle, `// another build\n${await readFile(bundle, 'utf8')}`);
+  return copy;
+}
+
+async function copyBuild(distPath: string): Promise<BuildCopy> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-build-'));
+  const dist = join(folder, 'dist');
+  const root = resolve(import.meta.dirname, '../../..');
+  // Other tests compile programs there meanwhile.
+  await cp(distPath, dist, { recursive: true, filter: (path) => !basename(path).startsWith('.programs-') });
+  await cp(join(root, 'package.json'), join(folder, 'package.json'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   return { distPath: dist, remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -2,14 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiProxy } from '../../../src/testing/proxy.js';
-import type { Runner } from '../../../src/testing/runner.js';
-import {
-  automatorSuite,
-  providerSuite,
-  startMachineService,
-  type AutomatorSuiteOptions,
-  type ProviderSuiteOptions,
-} from '../../../src/testing/index.js';
+import type { Suite } from '../../../src/testing/runner.js';
+import { createAutomatorSuite, type AutomatorSuiteOptions } from '../../../src/testing/automator-suite.js';
+import { startMachineService } from '../../../src/testing/machine-service.js';
+import { createProviderSuite, type ProviderSuiteOptions } from '../../../src/testing/provider-suite.js';
 import { writeFiles } from '../programs/bench.js';
 import { caseFailure } from './case-failure.js';
 
@@ -24,8 +20,8 @@ export type Change = readonly [right: string, wrong: string];
 const deleteDelayMs = 2_000;
 
 /**
- * Why a case of the providers' suite fails for the template with these changes. `front` stands before the API,
- * as a part of the cloud.
+ * Why a case of the providers' suite fails for the template with these changes. `front` stands
+ * before the API, as a part of the cloud.
  */
 export function providerFailure(
   changes: readonly Change[],
@@ -43,15 +39,17 @@ export function providerFailure(
     readonly stalls?: boolean;
   } = {},
 ): Promise<string | undefined> {
-  return failureOf('provider', changes, id, (runner, folder) =>
-    providerSuite(runner, {
+  return failureOf('provider', changes, id, (folder) =>
+    createProviderSuite({
       name: 'planted',
       folders: [folder],
       endpoint: 'endpoint',
       patienceMs: 20_000,
       open: async () => {
-        const service = await startMachineService('directory', front === undefined ? deleteDelayMs : 20);
-        if (listLagMs > 0) await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: listLagMs });
+        const service = await startMachineService({
+          deleteDelayMs: front === undefined ? deleteDelayMs : 20,
+          lagMs: listLagMs,
+        });
         const api = await front?.(service.endpoint);
         return {
           admin: { endpoint: api?.endpoint ?? service.endpoint, apiKey: service.apiKey },
@@ -77,8 +75,8 @@ export function automatorFailure(
   id: string | readonly string[],
   options: Pick<AutomatorSuiteOptions, 'accounts' | 'system' | 'open'> = {},
 ): Promise<string | undefined> {
-  return failureOf('automator', changes, id, (runner, folder) =>
-    automatorSuite(runner, {
+  return failureOf('automator', changes, id, (folder) =>
+    createAutomatorSuite({
       name: 'planted',
       folders: [folder],
       script: (script, data) => ({ script, data }),
@@ -92,12 +90,12 @@ async function failureOf(
   type: 'provider' | 'automator',
   changes: readonly Change[],
   id: string | readonly string[],
-  define: (runner: Runner, folder: string) => void,
+  suiteOf: (folder: string) => Suite,
 ): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
   try {
     plant(folder, type, changes);
-    return await caseFailure((runner) => define(runner, folder), id);
+    return await caseFailure(suiteOf(folder), id);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -15,7 +15,9 @@ export interface Clusters {
   readonly ended: (name: string) => Promise<Operation | undefined>;
   /** The event of the last workflow task, when nothing is left to do for the workflow. */
   readonly pointAtRest: (name: string) => Promise<number | undefined>;
-  /** The event of the first workflow task after that one: a reset to it delivers the request that it handled. */
+  /**
+   * The event of the first workflow task after that one: a reset to it delivers the request that it handled.
+   */
   readonly pointAfter: (name: string, point: number | undefined) => Promise<number | undefined>;
   /** Machines of a cluster that its provider has, as `<host name> <id>`. */
   readonly machinesOf: (name: string, of?: Pick<Stack['service'], 'machines'>) => Promise<readonly string[]>;

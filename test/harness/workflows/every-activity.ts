@@ -11,7 +11,10 @@ export const everyActivity = (Object.keys(activityTable) as ActivityName[]).filt
   (name) => name !== 'FIND_KEY',
 );
 
-/** Schedules all activities at once, each under its name. Its type is one of Heddle's, so Heddle's interceptors apply. */
+/**
+ * Schedules all activities at once, each under its name. Its type is one of Heddle's, so
+ * Heddle's interceptors apply.
+ */
 export async function plan(): Promise<Readonly<Record<string, End>>> {
   return Object.fromEntries(
     await Promise.all(everyActivity.map(async (name) => [name, await endOf(name)] as const)),

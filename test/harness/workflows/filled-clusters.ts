@@ -2,6 +2,7 @@ import { bounds } from '../../../src/model/bounds.js';
 import { firstWithin } from '../../../src/model/carried.js';
 import { refuseTooLarge } from '../../../src/model/cluster/carry.js';
 import { nothingPending, packGroup } from '../../../src/model/cluster/group.js';
+import { keptRevisions, newRevision } from '../../../src/model/cluster/revision.js';
 import { defaultLimits } from '../../../src/model/cluster/limits.js';
 import type { Operation } from '../../../src/model/cluster/operation.js';
 import type { ClusterState } from '../../../src/model/cluster/state.js';
@@ -86,6 +87,9 @@ export function fullClusterState(): ClusterState {
     spec: specOf('full', 1),
     achieved: specOf('full', 2),
     before: specOf('full', 3),
+    revisions: many(keptRevisions, (number) => newRevision('full', number, fullOperation(number))),
+    scaled: Object.fromEntries(many(500, (number) => [pad(30, number), 1_000])),
+    achievedCounts: Object.fromEntries(many(500, (number) => [pad(30, number), 1_001])),
     stopped: [],
     retired: {},
     nodes: fullNodes(50, payloadBounds.cluster),
@@ -97,7 +101,7 @@ export function fullClusterState(): ClusterState {
     ),
     checks: { asked: 0, done: 0 },
     incarnation: 50,
-    counters: { operation: 20, nodenum: 50, group: 100 },
+    counters: { operation: 20, nodenum: 50, group: 100, revision: 0 },
     groups: Object.fromEntries(
       many(100, (number) => [
         `${number + 1}`,

@@ -19,7 +19,7 @@ import {
   type Reservation,
 } from '../../../src/model/reservation/state.js';
 import { fullClusterState, fullGroup } from './filled-clusters.js';
-import { at, longFailure, many, pad } from './filler.js';
+import { at, longFailure, many, pad, specOf } from './filler.js';
 import { fullPool } from './filled-pool.js';
 
 /*
@@ -184,6 +184,10 @@ export const filled = {
   image: { id: 'image/full', carried: fullImage },
   reservations: { id: 'reservations', carried: fullReservations },
   artifacts: { id: 'artifacts', carried: fullCatalogue },
+  revision: {
+    id: 'cluster/full/revision/1-abc',
+    carried: () => ({ cluster: 'full', clusterUid: 'u', number: 1, spec: specOf('full', 1) }),
+  },
   claims: {
     id: 'claims/full',
     carried: () =>

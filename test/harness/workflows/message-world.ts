@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { Client, Connection, QueryNotRegisteredError, type WorkflowHandle } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { findStart } from '../../../src/activities/find-start.js';
@@ -15,6 +15,7 @@ import { dataConverterFor, heddle } from '../../../src/temporal-plugin.js';
 import { openInputs } from '../../../src/worker/open-inputs.js';
 import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
 import { makeNamespace } from '../namespace.js';
+import { until } from '../until.js';
 import { repeatingClient } from './repeating-client.js';
 import { samples } from './sample-messages.js';
 
@@ -41,8 +42,8 @@ export interface MessageWorld {
 }
 
 /**
- * A namespace with a worker that runs Heddle's workflows; of their activities, only the look at their starts ever ends, so that
- * each stays as it is.
+ * A namespace with a worker that runs Heddle's workflows; of their activities, only the look at
+ * their starts ever ends, so that each stays as it is.
  */
 export async function openMessageWorld(address: string, bundlePath: string): Promise<MessageWorld> {
   const ignored = logIgnoredSignals();
@@ -91,6 +92,15 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
   const running = Promise.all([worker.run(), starts.run()]);
   const handle: MessageWorld['handle'] = (client, type) =>
     clients[client].workflow.getHandle(samples[type].workflowId);
+  const stateOf: MessageWorld['stateOf'] = async (type) => {
+    const messages: Contract = contracts[type];
+    const names = Object.keys(messages.queries).filter(
+      (name) => argumentsOf(messages, 'queries', name)?.length === 0,
+    );
+    return Promise.all(
+      names.map(async (name) => [name, withoutTime(await handle('proper', type).query(name))]),
+    );
+  };
   return {
     clients,
     ignored,
@@ -99,16 +109,15 @@ export async function openMessageWorld(address: string, bundlePath: string): Pro
       const { workflowId, start } = samples[type];
       await clients.proper.workflow.start(type, { workflowId, taskQueue: workflowQueue, args: [...start] });
       await handle('proper', type).query('__stack_trace');
-    },
-    async stateOf(type) {
-      const messages: Contract = contracts[type];
-      const names = Object.keys(messages.queries).filter(
-        (name) => argumentsOf(messages, 'queries', name)?.length === 0,
-      );
-      return Promise.all(
-        names.map(async (name) => [name, withoutTime(await handle('proper', type).query(name))]),
+      // The SDK answers that query itself, also while the workflow has no handlers.
+      await until(`workflow ${type} answers`, () =>
+        stateOf(type).then(
+          () => true,
+          (error: unknown) => !(error instanceof QueryNotRegisteredError),
+        ),
       );
     },
+    stateOf,
     async stop() {
       worker.shutdown();
       starts.shutdown();

@@ -48,6 +48,10 @@ export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) =
     await world.handle('proper', 'artifactPart').signal('drop');
     await world.handle('proper', 'artifactPart').result();
   },
+  revision: async (world) => {
+    await world.handle('proper', 'revision').signal('drop');
+    await world.handle('proper', 'revision').result();
+  },
   lock: async (world) =>
     expect(
       await world

@@ -202,6 +202,13 @@ export const samples: SampleMessages = {
     signals: { keep: [], drop: [] },
     queries: {},
   },
+  revision: {
+    workflowId: 'cluster/web/revision/1-abc',
+    start: [{ carried: { cluster: 'web', clusterUid: uid, number: 1, spec: { name: 'web' } } }],
+    updates: {},
+    signals: { drop: [] },
+    queries: { spec: [], usedResources: [] },
+  },
   lock: {
     workflowId: 'lock/local',
     start: [{ carried: { holder: 'x', until: 1 } }],
