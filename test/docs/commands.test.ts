@@ -1,32 +1,40 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commandReference } from '../../src/cli/reference.js';
+import { commandPages } from '../../src/cli/reference/commands.js';
+import { errorsPage } from '../../src/cli/reference/errors.js';
 import { allCommands } from '../harness/cli/all-commands.js';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-describe('docs/command-reference.md', () => {
-  const reference = read('docs/command-reference.md');
+describe('docs/reference/commands', () => {
+  const generated = commandPages();
 
-  test('is what `npm run build` generates from the program', () => {
-    expect(reference).toBe(commandReference());
+  test('has the pages that `npm run build` generates from the program', () => {
+    const found = readdirSync(join(root, 'docs/reference/commands')).map(
+      (name) => `reference/commands/${name}`,
+    );
+    expect(found.toSorted()).toEqual(Object.keys(generated).toSorted());
+    for (const [page, text] of Object.entries(generated)) expect(read(`docs/${page}`)).toBe(text);
   });
 
   test.each([...allCommands].filter(([path]) => path !== '' && !path.startsWith('__')))(
     'has the command %s with its options',
     (path, { options }) => {
-      const [, section] = reference.split(`\n### ${path}\n`);
-      expect(section).toBeDefined();
-      const [own = ''] = (section ?? '').split('\n##');
-      const [common = ''] = reference.split('\n## Shared options');
-      const named = `${common}${own}`;
+      const text = read(`docs/reference/commands/${path.split(' ', 1).join()}.md`);
+      const own = text.split(/^##? (?:heddle )?/m).find((section) => section.startsWith(`${path}\n`));
+      expect(own).toBeDefined();
+      const named = `${read('docs/reference/commands/index.md').split('\n## Common options')[1]}${own}`;
       const shown = options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? '');
       expect(shown.filter((long) => !new RegExp(`${long}[\` ]`).test(named))).toEqual([]);
     },
   );
+});
+
+test('docs/reference/errors.md is what `npm run build` generates from the catalogue', () => {
+  expect(read('docs/reference/errors.md')).toBe(errorsPage());
 });
 
 describe('documents', () => {
@@ -60,7 +68,9 @@ describe('documents', () => {
     const known = new Set(
       [...allCommands.values()].flatMap(({ options }) => options.map(({ long }) => long)),
     );
-    const named = [...read('docs/cli.md').matchAll(/`(--[a-z][a-z-]*)/g)].map(([, long = '']) => long);
+    const named = [...read('docs/reference/cli.md').matchAll(/`(--[a-z][a-z-]*)/g)].map(
+      ([, long = '']) => long,
+    );
     expect(named.length).toBeGreaterThan(50);
     expect(named.filter((long) => !known.has(long) && long !== '--help')).toEqual([]);
   });
@@ -68,7 +78,7 @@ describe('documents', () => {
 
 /** The calls of heddle in code spans, and in blocks that show a terminal. */
 function commandLines(markdown: string): readonly string[] {
-  const fence = /^```(\w*)\n([\s\S]*?)^```$/gm;
+  const fence = /^```(\w*)[^\n]*\n([\s\S]*?)^```$/gm;
   const blocks = [...markdown.matchAll(fence)].filter(([, language = '']) =>
     /^(?:console|sh|bash|)$/.test(language),
   );

@@ -4,7 +4,7 @@ import { actions } from '../../src/model/action.js';
 import { foreignWords, ownWords } from './glossary-words.js';
 
 const root = new URL('../../', import.meta.url);
-const text = ['docs/glossary.md', 'docs/migration/terms.md']
+const text = ['docs/reference/glossary.md', 'docs/guides/migration/terms.md']
   .map((path) => readFileSync(new URL(path, root), 'utf8'))
   .join('\n');
 

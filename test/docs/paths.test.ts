@@ -17,9 +17,11 @@ test('documents name only files and folders that exist', () => {
   expect(missing).toEqual([]);
 });
 
-test('the steps in docs/architecture.md are functions of the files beside them', () => {
+test('the steps in docs/developers/architecture.md are functions of the files beside them', () => {
   const rows = [
-    ...readFileSync(join(root, 'docs/architecture.md'), 'utf8').matchAll(/^\| \d+ \| (.+) \| (.+) \|$/gm),
+    ...readFileSync(join(root, 'docs/developers/architecture.md'), 'utf8').matchAll(
+      /^\| \d+ \| (.+) \| (.+) \|$/gm,
+    ),
   ];
   expect(rows.length).toBeGreaterThan(40);
   const missing = rows.flatMap(([, step = '', files = '']) => {

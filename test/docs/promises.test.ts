@@ -8,9 +8,9 @@ interface Promised {
   readonly file: string;
 }
 
-/** The rows of docs/security.md: an id, a sentence, the file of the test that enforces it. */
+/** The rows of docs/explanation/security.md: an id, a sentence, the file of the test that enforces it. */
 const promised = [
-  ...read('docs/security.md').matchAll(/^\| `([a-z-]+)` \| .+ \| `(test\/[\w./-]+)` \|$/gm),
+  ...read('docs/explanation/security.md').matchAll(/^\| `([a-z-]+)` \| .+ \| `(test\/[\w./-]+)` \|$/gm),
 ].map(([, id = '', file = '']): Promised => ({ id, file }));
 
 /** Tests name the promise they enforce in a comment on the line before them. */
@@ -22,7 +22,7 @@ const enforced = testFiles().flatMap((file): readonly Promised[] =>
   ].map(([, id = '']) => ({ id, file })),
 );
 
-describe('the promises of docs/security.md', () => {
+describe('the promises of docs/explanation/security.md', () => {
   test('name for each promise a test that enforces it', () => {
     expect(promised.length).toBeGreaterThan(30);
     expect(
