@@ -2,7 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { cp, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
+import { bundleCli, cliBundle } from './bundle-cli.mjs';
 import { isMain, root, runMain, say } from './environment.mjs';
 import { writeFieldTypes } from './field-types.mjs';
 import { hashFiles } from './hash.mjs';
@@ -14,9 +15,9 @@ const compiled = /\.(?:js|js\.map|d\.ts)$/;
 const bundle = join(dist, 'workflow-bundle.js');
 
 /**
- * Builds dist/, schemas/, docs/command-reference.md and the types of the plugins' fields from src/. Only what changed
- * is done again. Throws with the compiler's words when types are wrong, though everything that could be written has
- * been written by then.
+ * Builds dist/, schemas/, what pages of docs/ take from the code and the types of the plugins' fields from src/. Only
+ * what changed is done again. Throws with the compiler's words when types are wrong, though everything that could
+ * be written has been written by then.
  * @param {{ force?: boolean }} [options]
  */
 export function build({ force = false } = {}) {
@@ -25,16 +26,19 @@ export function build({ force = false } = {}) {
     work: async () => {
       writeFieldTypes();
       const state = await sourceState();
-      if (!force && existsSync(bundle) && (await readState()) === state) return;
+      if (!force && (await readState()) === `${state} ${await pagesState()}`) return;
+      // What is interrupted is done again.
+      await rm(stateFile, { force: true });
       if (force) await rm(dist, { recursive: true, force: true });
       await mkdir(dist, { recursive: true });
       await removeLeftovers();
       const complaints = compile();
       await copyAssets();
       await bundleWorkflows();
+      await bundleCli();
       if (complaints !== '') throw new Error(`the sources have type errors:\n${complaints}`);
       publish();
-      await writeFile(stateFile, state);
+      await writeFile(stateFile, `${state} ${await pagesState()}`);
     },
   });
 }
@@ -43,10 +47,20 @@ const stateFile = join(dist, '.built-from');
 
 /** What the output depends on: sources, compiler settings, packages. */
 function sourceState() {
-  const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'tools/build.mjs'].map(
-    (name) => join(root, name),
-  );
+  const settings = [
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+    'tools/build.mjs',
+    'tools/bundle-cli.mjs',
+  ].map((name) => join(root, name));
   return hashFiles([source, ...settings]);
+}
+
+/** Pages are source and output: their state is that after the build has written into them. */
+async function pagesState() {
+  const pages = join(root, 'docs');
+  return existsSync(pages) ? hashFiles([pages]) : '';
 }
 
 function readState() {
@@ -69,7 +83,7 @@ async function removeLeftovers() {
   for (const file of await filesUnder(dist)) {
     const name = relative(dist, file);
     if (dirname(name) === '.' && !compiled.test(name)) continue;
-    if (file === bundle) continue;
+    if (file === bundle || dirname(file) === cliBundle) continue;
     const origins = compiled.test(name) ? [name.replace(compiled, '.ts')] : [name];
     if (origins.some((origin) => existsSync(join(source, origin)))) continue;
     // Otherwise the compiler takes the file as written if its source comes back.
@@ -113,6 +127,15 @@ async function bundleWorkflows() {
     workflowInterceptorModules: [join(dist, 'workflows', 'interceptors.js')],
     ...(existsSync(converter) ? { failureConverterPath: converter } : {}),
     logger: quietLogger,
+    // The SDK requires a source map: lines alone, and without the sources, which the package lacks.
+    webpackConfigHook: (config) => ({
+      ...config,
+      devtool: 'inline-nosources-cheap-module-source-map',
+      output: {
+        ...config.output,
+        devtoolModuleFilenameTemplate: ({ absoluteResourcePath: path }) => path.replace(root + sep, ''),
+      },
+    }),
   });
   await writeFile(`${bundle}.new`, withoutPromiseTraces(code));
   await rename(`${bundle}.new`, bundle);
@@ -139,10 +162,10 @@ function withoutPromiseTraces(code) {
 /** Programs that write files of the repository, and where to. */
 const publishers = [
   ['schema/publish.js', 'schemas'],
-  ['cli/reference.js', 'docs/command-reference.md'],
+  ['cli/reference/main.js', 'docs'],
 ];
 
-/** Writes the JSON Schemas and the command reference. */
+/** Writes the JSON Schemas and the parts of pages that the code declares. */
 function publish() {
   for (const [program = '', target = ''] of publishers) {
     if (!existsSync(join(dist, program))) continue;

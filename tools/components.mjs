@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { bootPartsFolder } from './boot-disk.mjs';
 import { bootImageFile } from './boot-image.mjs';
 import { cacheFolder, isMain } from './environment.mjs';
+import { nodeProgram, nodeReleases } from './node-releases.mjs';
 
 /**
- * A real thing that tests run against. `version` gives what is there, or nothing; `missing` says why it may
- * not be.
- * @typedef {{ name: string, for: string, version: () => string | undefined, missing: string }} Component
+ * A program that tests run against. `version` gives what is there, or nothing; `missing` says why it may not be;
+ * `emulates` names the system whose place it takes.
+ * @typedef {{ name: string, for: string, emulates?: string, version: () => string | undefined, missing: string }} Component
  */
 
 const cache = cacheFolder();
@@ -62,7 +63,27 @@ const components = [
     },
     missing: setup,
   },
-  { name: 'Moto', for: 'provider aws', version: () => mark('moto', /^\.moto-(.+)$/), missing: setup },
+  {
+    name: 'Node.js',
+    for: 'the installed package',
+    version: () =>
+      nodeReleases.every((release) => existsSync(nodeProgram(release))) ? nodeReleases.join(', ') : undefined,
+    missing: setup,
+  },
+  {
+    name: 'Moto',
+    for: 'providers aws and libcloud',
+    emulates: 'Amazon EC2',
+    version: () => mark('moto', /^\.moto-(.+)$/),
+    missing: setup,
+  },
+  {
+    name: 'Versity S3 Gateway',
+    for: 'logs in an object store',
+    emulates: 'Amazon S3',
+    version: () => mark('versitygw', /^versitygw-(.+)$/),
+    missing: setup,
+  },
   {
     name: 'Apache Libcloud',
     for: 'provider libcloud',
@@ -81,7 +102,13 @@ const components = [
     version: () => mark('buildkite-agent', /^buildkite-agent-(.+)$/),
     missing: setup,
   },
-  { name: 'Podman', for: 'provider docker', version: () => firstOf(['podman', '--version']), missing: setup },
+  {
+    name: 'Podman',
+    for: 'provider docker',
+    emulates: 'Docker Engine',
+    version: () => firstOf(['podman', '--version']),
+    missing: setup,
+  },
   {
     name: 'podman-compose',
     for: 'automator compose',
@@ -97,6 +124,7 @@ const components = [
   {
     name: 'QEMU',
     for: 'provider libvirt',
+    emulates: 'KVM',
     version: () => firstOf(['qemu-system-x86_64', '--version']),
     missing: setup,
   },
@@ -115,6 +143,7 @@ const components = [
   {
     name: 'sushy-emulator, pyghmi',
     for: 'providers redfish and ipmi',
+    emulates: 'management controllers',
     version: () => (existsSync(join(cache, 'emulators')) ? firstOf(['ipmitool', '-V']) : undefined),
     missing: setup,
   },
@@ -130,39 +159,101 @@ const components = [
     version: () => firstOf(['puppet', '--version']),
     missing: setup,
   },
+  { name: 'Ruby', for: 'plugins in Ruby', version: () => firstOf(['ruby', '--version']), missing: setup },
+  {
+    name: 'promtool',
+    for: 'metrics, alert rules and the dashboard',
+    version: () => firstOf(['promtool', '--version']),
+    missing: setup,
+  },
+  {
+    name: 'actionlint',
+    for: 'the workflows of CI and releases',
+    version: () => mark('actionlint', /^actionlint-(.+)$/),
+    missing: setup,
+  },
   { name: 'Chromium', for: 'pages', version: () => firstOf(['chromium', '--version']), missing: setup },
 ];
 
-/** What cannot run on a machine of ours, and what stands in for it. */
+/**
+ * What no test runs against, and what takes its place.
+ * @type {readonly { name: string, for: string, why: string }[]}
+ */
 const elsewhere = [
-  ['Amazon EC2', 'a paid cloud: Moto stands in, behind a proxy that keeps client tokens'],
-  [
-    'OpenStack',
-    'takes minutes to install: answers of a real one were recorded; docs/providers/openstack.md says how the suite runs on a real one',
-  ],
-  [
-    'Docker Engine',
-    'needs a kernel and rights that this has not: Podman answers the same API; docker-compose.yml is parsed, its services run as processes',
-  ],
-  ['Chef', 'cannot be had without its licence: never run'],
-  ['KVM', 'needs a processor that lends itself to virtual machines: QEMU emulates one'],
-  ['management controllers', 'hardware: emulators stand in, whose power verbs start and stop real nodes'],
+  {
+    name: 'Amazon EC2',
+    for: 'providers aws and libcloud',
+    why: 'a paid cloud: Moto, behind a proxy that keeps client tokens',
+  },
+  {
+    name: 'OpenStack',
+    for: 'providers openstack and libcloud',
+    why: 'takes minutes to install: recorded answers of a real one; its own server side in memory',
+  },
+  { name: 'DigitalOcean', for: 'provider libcloud', why: 'a paid cloud: an emulator of the tests' },
+  {
+    name: 'Docker Engine',
+    for: 'provider docker, the container stack',
+    why: 'needs rights that test machines lack: Podman answers the same API; services of docker-compose.yml run as processes',
+  },
+  { name: 'Chef', for: 'automator chef', why: 'needs a licence: a program of the tests with its arguments' },
+  { name: 'KVM', for: 'provider libvirt', why: 'needs a processor with virtualisation: QEMU emulates one' },
+  {
+    name: 'management controllers',
+    for: 'providers redfish and ipmi',
+    why: 'hardware: emulators, whose power verbs start and stop real nodes',
+  },
+  { name: 'Temporal Cloud', for: 'all workflows', why: 'a paid service: Temporal servers of one host' },
 ];
 
 /** One line for each, as the real tests end with. */
 export function describeComponents() {
   const rows = [
-    ...components.map(({ name, for: use, version, missing }) => {
+    ...components.map(({ name, for: use, emulates, version, missing }) => {
       const there = version();
-      return [there === undefined ? 'absent' : 'real', name, there ?? missing, use];
+      return [
+        there === undefined ? 'absent' : emulates === undefined ? 'real' : 'emulator',
+        name,
+        there ?? missing,
+        use,
+      ];
     }),
-    ...elsewhere.map(([name = '', why = '']) => ['never', name, why, '']),
+    ...elsewhere.map(({ name, for: use, why }) => ['never', name, why, use]),
   ];
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   return rows.map(
     ([state = '', name = '', text = '', use = '']) =>
       `${state.padEnd(widths[0] ?? 0)}  ${name.padEnd(widths[1] ?? 0)}  ${text}${use === '' ? '' : ` (${use})`}`,
   );
+}
+
+/** The tables of docs/reference/tested-with.md. */
+export function testedWithTables() {
+  const real = components.filter(({ emulates }) => emulates === undefined);
+  const emulators = components.filter(({ emulates }) => emulates !== undefined);
+  return [
+    table(
+      'Real',
+      ['system', 'tests'],
+      real.map((one) => [one.name, one.for]),
+    ),
+    table(
+      'Emulators',
+      ['emulator', 'takes the place of', 'tests'],
+      emulators.map((one) => [one.name, one.emulates ?? '', one.for]),
+    ),
+    table(
+      'Never',
+      ['system', 'concerns', 'tested instead with'],
+      elsewhere.map((one) => [one.name, one.for, one.why]),
+    ),
+  ].join('\n\n');
+}
+
+/** @param {string} heading @param {readonly string[]} columns @param {readonly (readonly string[])[]} rows */
+function table(heading, columns, rows) {
+  const lines = [columns, columns.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return [`## ${heading}`, '', ...lines].join('\n');
 }
 
 /** Names of components that `npm run setup:extras` installs and that are absent. */

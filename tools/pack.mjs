@@ -1,7 +1,8 @@
 // @ts-check
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, normalize, resolve } from 'node:path';
+import { minify } from 'rolldown/utils';
 import { isMain, root, runMain, say } from './environment.mjs';
 import { runProgram } from './run-program.mjs';
 
@@ -17,10 +18,10 @@ export async function pack(folder) {
   const copy = await mkdtemp(join(tmpdir(), 'heddle-pack-'));
   try {
     const [{ files }] = await npmPack(root, '--dry-run');
-    for (const { path } of files) {
-      await mkdir(dirname(join(copy, path)), { recursive: true });
-      await cp(join(root, path), join(copy, path));
-    }
+    const paths = files.map(({ path }) => path);
+    const types = await reachableTypes(paths);
+    for (const path of paths.filter((each) => !each.endsWith('.d.ts') || types.has(each)))
+      await copyFile(path, join(copy, path));
     const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
     await writeFile(join(copy, 'npm-shrinkwrap.json'), `${JSON.stringify(toShrinkwrap(lock), null, 2)}\n`);
     const [{ filename }] = await npmPack(copy, '--pack-destination', resolve(folder));
@@ -28,6 +29,45 @@ export async function pack(folder) {
   } finally {
     await rm(copy, { recursive: true, force: true });
   }
+}
+
+/**
+ * Declarations that programs can import: those of the package's exports, and what they refer to.
+ * @param {readonly string[]} paths of all files
+ */
+async function reachableTypes(paths) {
+  const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const rest = Object.values(exports).flatMap(({ types = [] }) => types);
+  /** @type {Set<string>} */
+  const found = new Set();
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    const path = normalize(next);
+    if (found.has(path) || !paths.includes(path)) continue;
+    found.add(path);
+    const text = await readFile(join(root, path), 'utf8');
+    for (const [, name = ''] of text.matchAll(/['"](\.{1,2}\/[^'"]*)\.js['"]/g))
+      rest.push(join(dirname(path), `${name}.d.ts`));
+  }
+  return found;
+}
+
+/**
+ * Modules lose their comments, which their declarations and the sources have; lines stay lines, for stack traces.
+ * @param {string} path
+ * @param {string} target
+ */
+async function copyFile(path, target) {
+  await mkdir(dirname(target), { recursive: true });
+  const isModule = path.startsWith('dist/') && path.endsWith('.js');
+  if (!isModule || path.startsWith('dist/cli-bundle/') || path === 'dist/workflow-bundle.js')
+    return cp(join(root, path), target);
+  const { code, errors } = await minify(path, await readFile(join(root, path), 'utf8'), {
+    compress: false,
+    mangle: false,
+    codegen: { removeWhitespace: false, legalComments: 'none' },
+  });
+  if (errors[0] !== undefined) throw new Error(`${path} is not a module: ${errors[0].message}`);
+  await writeFile(target, code);
 }
 
 /**

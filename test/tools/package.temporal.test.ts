@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newFolder } from '../harness/folder.js';
@@ -32,6 +32,14 @@ interface Lock {
   >;
 }
 
+interface Metadata {
+  readonly repository: { readonly url: string };
+  readonly homepage: string;
+  readonly bugs: { readonly url: string };
+  readonly keywords: readonly string[];
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
+}
+
 const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
 
 describe('the package', () => {
@@ -40,7 +48,7 @@ describe('the package', () => {
   beforeAll(async () => {
     folder = newFolder();
     file = await pack(folder);
-  }, 60_000);
+  });
 
   const tar = (...words: readonly string[]): string =>
     execFileSync('tar', words, { encoding: 'utf8', maxBuffer: 2 ** 26 });
@@ -54,14 +62,51 @@ describe('the package', () => {
     expect(paths).toEqual(
       expect.arrayContaining([
         'bin/heddle.mjs',
+        'dist/cli-bundle/main.js',
+        'dist/cli-bundle/LICENSES.txt',
         'dist/workflow-bundle.js',
         'dist/client/index.d.ts',
+        'docs/reference/cli.md',
         'npm-shrinkwrap.json',
       ]),
     );
     expect(paths.filter((path) => /\.map$|\/\.|tsbuildinfo|package-lock/.test(path))).toEqual([]);
+    // The bundle has them.
+    expect(paths.filter((path) => /^dist\/cli\/.*\.(?:js|d\.ts)$/.test(path))).toEqual([]);
     expect(contentOf('package.json')).toBe(readFileSync(join(root, 'package.json'), 'utf8'));
     expect(tar('-tvzf', file, 'package/bin/heddle.mjs')).toMatch(/^-rwxr-xr-x/);
+  });
+
+  test('is smaller than 3 MB and tells npm where the project is', () => {
+    expect(statSync(file).size).toBeLessThan(3_000_000);
+    const { repository, homepage, bugs, keywords } = JSON.parse(contentOf('package.json')) as Metadata;
+    const page = repository.url.replace(/^git\+(.*)\.git$/, '$1');
+    expect(page).toMatch(/^https:\/\/github\.com\/[\w-]+\/heddle$/);
+    expect({ homepage, bugs }).toEqual({ homepage: `${page}#readme`, bugs: { url: `${page}/issues` } });
+    expect(keywords).toContain('temporal');
+  });
+
+  test('has every declaration that the types of its exports need, and no paths of this folder', () => {
+    const copy = join(folder, 'package');
+    tar('-xzf', file, '-C', folder);
+    const { exports } = JSON.parse(contentOf('package.json')) as Metadata;
+    const entries = Object.values(exports).flatMap((entry) =>
+      typeof entry === 'string' ? [] : [entry.types],
+    );
+    expect(entries.length).toBeGreaterThan(5);
+    const rest = entries.map((entry) => join(copy, entry));
+    const seen = new Set<string>();
+    for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      const text = readFileSync(next, 'utf8');
+      for (const [, name = ''] of text.matchAll(/['"](\.{1,2}\/[^'"]*)\.js['"]/g))
+        rest.push(join(dirname(next), `${name}.d.ts`));
+    }
+    expect(seen.size).toBeGreaterThan(entries.length);
+    const map = contentOf('dist/workflow-bundle.js').split('base64,').at(-1) ?? '';
+    expect(Buffer.from(map, 'base64').toString()).toContain('src/workflows/');
+    expect(Buffer.from(map, 'base64').toString()).not.toContain(root);
   });
 
   test('locks the dependencies of the product, and nothing else', () => {
@@ -102,13 +147,27 @@ describe('the package', () => {
     ).toThrow('npm ls');
   });
 
+  test('has all that the command line needs', () => {
+    const copy = join(folder, 'package');
+    tar('-xzf', file, '-C', folder);
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    const heddle = (...words: readonly string[]): string =>
+      execFileSync(process.execPath, [join(copy, 'bin/heddle.mjs'), ...words], {
+        cwd: folder,
+        encoding: 'utf8',
+      });
+    expect(heddle('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    heddle('plugin', 'new', 'provider', 'shelf');
+    expect(existsSync(join(folder, 'providers/shelf/shelf.json'))).toBe(true);
+  });
+
   test('is made without a change of the folder, also several times at once', async () => {
     const more = ['a', 'b'].map((name) => mkdtempSync(join(folder, name)));
     const files = await Promise.all(more.map((each) => pack(each)));
     expect(files.map((each) => existsSync(each))).toEqual([true, true]);
     // npm would prefer it to package-lock.json.
     expect(existsSync(join(root, 'npm-shrinkwrap.json'))).toBe(false);
-  }, 60_000);
+  });
 });
 
 test('a shrinkwrap keeps what developers and users both need, optional packages included', () => {
