@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { planOperation } from '../dist/model/plan/plan-operation.js';
 import { emptyCluster } from '../dist/model/plan/facts/current.js';
 import { outlinesOf } from '../dist/model/plan/order/dependencies.js';
-import { taskCount, indexesOf } from '../dist/model/plan/plan.js';
+import { taskCount } from '../dist/model/plan/plan.js';
+import { indexesOf } from '../dist/model/plan/ranges.js';
 
 /**
  * @import { ClusterSpec } from '../dist/model/cluster/spec.js'

@@ -84,6 +84,7 @@ const parts = {
   features: { searchAttributes: true },
   outputs: outputReader(temporal),
   findKey: (id) => void keyRing.find(id),
+  countCall: drop,
   leases: leasesOf(temporal),
   computers: computersOf(temporal),
   registry,

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import * as modules from 'node:module';
 
-const main = new URL('../dist/cli/main.js', import.meta.url);
+const main = new URL('../dist/cli-bundle/main.js', import.meta.url);
 
 if (existsSync(main)) {
   // Node 22 and later keep compiled code between runs.

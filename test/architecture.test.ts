@@ -173,7 +173,9 @@ const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     image: ['system'],
     machine: ['cluster', 'system'],
     pool: ['system'],
-    system: ['account', 'cluster', 'plugin'],
+    completion: ['explain'],
+    reference: ['explain'],
+    system: ['account', 'cluster', 'explain', 'plugin'],
   },
   client: {},
   model: {

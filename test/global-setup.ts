@@ -44,6 +44,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     port: 0,
     ui: false,
     searchAttributes: heddleSearchAttributes,
+    survivesPowerFailure: false,
     say,
   } as const;
   const server = await startServer(options);

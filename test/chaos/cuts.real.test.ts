@@ -169,7 +169,9 @@ describe('workflows of all kinds, whose tasks are lost, late and repeated', () =
     },
   );
 
-  /** Kills the worker, or stops it for longer than its tasks may take; and sometimes again before it is ready. */
+  /**
+   * Kills the worker, or stops it for longer than its tasks may take; and sometimes again before it is ready.
+   */
   async function disturb(worker: WorkerProcess, kill: number): Promise<WorkerProcess> {
     if (random.between(0, 1) < 0.3) {
       counts.stops += 1;
@@ -184,8 +186,9 @@ describe('workflows of all kinds, whose tasks are lost, late and repeated', () =
   }
 
   /**
-   * Failures of workflow tasks, apart from completions that the server refused because of a new event, and those that a
-   * plain query caused, which are repeated with the whole history (docs/decisions/0034-any-cut.md).
+   * Failures of workflow tasks, apart from completions that the server refused because of a new
+   * event, and those that a plain query caused, which are repeated with the whole history
+   * (docs/decisions/0034-any-cut.md).
    */
   async function wrongTasks(): Promise<readonly string[]> {
     const wrong: string[] = [];

@@ -219,7 +219,15 @@ describe('the configuration', () => {
       { HEDDLE_SITE: 'my site' },
       'HEDDLE_SITE is "my site". The name of a site consists of',
     ],
-    ['a blank site', { HEDDLE_SITE: ' ' }, 'HEDDLE_SITE is " "'],
+    ['a blank site', { HEDDLE_SITE: ' ' }, 'HEDDLE_SITE is empty. Set it, or unset it.'],
+    ['an empty configuration', { HEDDLE_CONFIG: '' }, 'HEDDLE_CONFIG is empty. Set it, or unset it.'],
+    ['an empty data folder', { HEDDLE_DATA_FOLDER: '' }, 'HEDDLE_DATA_FOLDER is empty'],
+    ['no keys', { HEDDLE_KEYS: '' }, 'HEDDLE_KEYS is empty'],
+    [
+      'an address without a port',
+      { TEMPORAL_ADDRESS: 'localhost' },
+      'TEMPORAL_ADDRESS is "localhost", which has no port. The form is host:port',
+    ],
   ])('is refused with the variable and the right form: %s', (_, env, wrong) => {
     expect(failure(env)).toContain(wrong);
   });

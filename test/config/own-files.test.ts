@@ -24,8 +24,9 @@ const naming: Readonly<Record<string, (path: string) => unknown>> = {
 };
 
 /**
- * Settings with texts that name no file. References (`secret`) are checked when they are resolved, and fields of
- * plugins by their descriptors. A new setting belongs here or above: if it names files, register its schema.
+ * Settings with texts that name no file. References (`secret`) are checked when they are
+ * resolved, and fields of plugins by their descriptors. A new setting belongs here or above: if
+ * it names files, register its schema.
  */
 const others = [
   /^\$schema$/,

@@ -26,7 +26,10 @@ const buildkiteAgent = join(
   'buildkite-agent-3.62.0',
 );
 
-/** The scripts run as they are. The services of the CI systems are replaced, and all programs but Buildkite's agent. */
+/**
+ * The scripts run as they are. The services of the CI systems are replaced, and all programs
+ * but Buildkite's agent.
+ */
 describe('the examples for CI systems', () => {
   let stack: Stack;
   let bin: string;
@@ -53,7 +56,7 @@ describe('the examples for CI systems', () => {
     const heddle = join(bin, 'heddle');
     writeFileSync(
       heddle,
-      `#!/bin/sh\nexec '${process.execPath}' '${join(inject('distPath'), 'cli/main.js')}' "$@"\n`,
+      `#!/bin/sh\nexec '${process.execPath}' '${join(inject('distPath'), 'cli-bundle/main.js')}' "$@"\n`,
     );
     chmodSync(heddle, 0o755);
   });

@@ -8,8 +8,8 @@ import { until } from '../harness/until.js';
 const cluster = 'web';
 
 /**
- * One life of one cluster: each step goes on from the one before. Machines that are directories have no system of
- * their own, and run small Node programs.
+ * One life of one cluster: each step goes on from the one before. Machines that are directories
+ * have no system of their own, and run small Node programs.
  */
 describe.each(['auto', 'directory'] as const)('the web example on machines of kind %s', (kind) => {
   let stack: Stack;

@@ -8,8 +8,8 @@ import { playWebUi } from '../harness/faults/web-ui.js';
 import { newFolder } from '../harness/folder.js';
 
 /**
- * The whole tables take 15 minutes on two cores: `npm run faults` runs them. `npm test` runs a fixed part of the first,
- * and `npm run test:real` a random tenth of each, which HEDDLE_FAULTS repeats.
+ * The whole tables take 15 minutes on two cores: `npm run faults` runs them. `npm test` runs a fixed
+ * part of the first, and `npm run test:real` a random tenth of each, which HEDDLE_FAULTS repeats.
  */
 const { HEDDLE_FAULTS: seed = '1' } = env;
 const isWhole = seed === 'all';

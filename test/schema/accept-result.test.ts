@@ -12,7 +12,9 @@ import { fc } from '../harness/property.js';
 
 const plain: ResultOf['plugin'] = { name: 'cloud' };
 /** Of the account's own fields in heddle.yaml. */
-const own: OwnReferences = { references: new Set(['file:/etc/heddle/key']) };
+const own: OwnReferences = {
+  references: new Map([['file:/etc/heddle/key', [{ field: 'keyFile of provider main' }]]]),
+};
 
 function fault(result: Json, action: AnyAction = 'CONFIRM', references?: OwnReferences): string {
   try {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { checkDescriptor, descriptorSchema, fillDescriptor } from '../../src/schema/descriptor.js';
 import { fieldTypes } from '../../src/schema/descriptor-field.js';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/plugin-descriptor.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/reference/plugins/descriptor.md'), 'utf8');
 const fieldSchema = descriptorSchema.shape.fields.unwrap().shape.admin.unwrap().valueType;
 
 test.each([

@@ -28,12 +28,12 @@ const fields: FieldDeclarations = {
   required: { admin: [['apiKey'], ['endpoint', 'token']], user: [['script']] },
 };
 
-const told = (scope: 'admin' | 'user', values: JsonObject): readonly string[] =>
+const problemsOf = (scope: 'admin' | 'user', values: JsonObject): readonly string[] =>
   checkFields({ fields }, scope, values, ['fields']).problems.map(formatProblem);
 
 describe('fields', () => {
   test('that are unknown are refused, also where their value is an expression', () => {
-    expect(told('user', { script: 'x', scrpt: '${{ var.x }}' })).toHaveLength(1);
+    expect(problemsOf('user', { script: 'x', scrpt: '${{ var.x }}' })).toHaveLength(1);
   });
 
   test('get their defaults', () => {
@@ -44,12 +44,12 @@ describe('fields', () => {
   });
 
   test('are required as alternatives', () => {
-    expect(told('admin', { token: 't' })).toEqual([]);
-    expect(told('admin', {})).toEqual([
+    expect(problemsOf('admin', { token: 't' })).toEqual([]);
+    expect(problemsOf('admin', {})).toEqual([
       'fields: fields are missing. The plugin requires apiKey, or endpoint and token.',
     ]);
-    expect(told('user', {})).toEqual(['fields.script: is missing. The plugin requires script.']);
-    expect(told('user', { script: '' })).toHaveLength(1);
+    expect(problemsOf('user', {})).toEqual(['fields.script: is missing. The plugin requires script.']);
+    expect(problemsOf('user', { script: '' })).toHaveLength(1);
   });
 
   test('of administrators may be set by users only if they are overridable, and without their defaults', () => {
@@ -58,7 +58,7 @@ describe('fields', () => {
       values: { script: 's', zone: 'b' },
     });
     expect(checkFields({ fields }, 'user', { script: 's' }, []).values).toEqual({ script: 's' });
-    expect(told('user', { script: 's', endpoint: 'x' })).toEqual([
+    expect(problemsOf('user', { script: 's', endpoint: 'x' })).toEqual([
       'fields.endpoint: is an unknown key. Known: zone, script, size, password, count.',
     ]);
   });
@@ -90,13 +90,18 @@ describe('fields', () => {
   });
 
   test("that are texts or secrets may be references; users' secrets must be", () => {
-    expect(told('admin', { apiKey: { secret: 'env:KEY' }, endpoint: { secret: 'file:/x' } })).toEqual([]);
+    expect(problemsOf('admin', { apiKey: { secret: 'env:KEY' }, endpoint: { secret: 'file:/x' } })).toEqual(
+      [],
+    );
     expect(
-      told('user', { script: { secret: 'vault:secret/data/x#y' }, password: { secret: 'exec:pass show x' } }),
+      problemsOf('user', {
+        script: { secret: 'vault:secret/data/x#y' },
+        password: { secret: 'exec:pass show x' },
+      }),
     ).toEqual([]);
-    expect(told('user', { script: 's', count: { secret: 'env:N' } })).toHaveLength(1);
-    expect(told('user', { script: { secret: 'shell:x' } })).toHaveLength(1);
-    const [problem] = told('user', { script: 's', password: 'hunter2' });
+    expect(problemsOf('user', { script: 's', count: { secret: 'env:N' } })).toHaveLength(1);
+    expect(problemsOf('user', { script: { secret: 'shell:x' } })).toHaveLength(1);
+    const [problem] = problemsOf('user', { script: 's', password: 'hunter2' });
     expect(problem).toContain('fields.password');
     expect(problem).toContain('{secret: "env:NAME"}');
   });
@@ -129,13 +134,15 @@ describe('fields', () => {
   });
 
   test('that are secret are never quoted in a problem', () => {
-    expect(told('user', { script: 's', password: 'hunter2' }).join('')).not.toContain('hunter2');
-    expect(told('admin', { apiKey: 31337 }).join('')).not.toContain('31337');
-    expect(told('user', { script: 's', password: { secret: 'hunter2' } }).join('')).not.toContain('hunter2');
+    expect(problemsOf('user', { script: 's', password: 'hunter2' }).join('')).not.toContain('hunter2');
+    expect(problemsOf('admin', { apiKey: 31337 }).join('')).not.toContain('31337');
+    expect(problemsOf('user', { script: 's', password: { secret: 'hunter2' } }).join('')).not.toContain(
+      'hunter2',
+    );
   });
 
   test('that are unknown are named with a suggestion', () => {
-    expect(told('user', { scirpt: 'x', script: 's' })).toEqual([
+    expect(problemsOf('user', { scirpt: 'x', script: 's' })).toEqual([
       'fields.scirpt: is an unknown key. Did you mean "script"?',
     ]);
   });
@@ -171,7 +178,7 @@ describe('fields', () => {
   });
 
   test('with options accept only these', () => {
-    expect(told('user', { script: 's', size: 'smal' })).toEqual([
+    expect(problemsOf('user', { script: 's', size: 'smal' })).toEqual([
       'fields.size: "smal" is not allowed. Did you mean "small"?',
     ]);
   });

@@ -77,7 +77,7 @@ describe('documents', () => {
     );
 
   test('show valid cluster files', () => {
-    const found = blocks('docs/cluster-file.md');
+    const found = blocks('docs/reference/cluster-file.md');
     expect(found.length).toBeGreaterThan(0);
     for (const text of found) {
       const reading = readSpecFile(text, 'cluster-file.md');
@@ -88,7 +88,7 @@ describe('documents', () => {
   });
 
   test('show valid configurations', () => {
-    const found = blocks('docs/configuration.md');
+    const found = blocks('docs/reference/configuration.md');
     expect(found.length).toBeGreaterThan(0);
     for (const text of found) expect(readConfigFile(text, 'configuration.md')).toMatchObject({ ok: true });
   });

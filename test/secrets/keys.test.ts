@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { chmod, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { chmod, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { generateKey } from '../../src/secrets/key-document.js';
-import { createKeyFolder } from '../../src/secrets/key-folder.js';
+import { createKeyFolder, updateKeyFolder } from '../../src/secrets/key-folder.js';
 import {
   addKey,
   createKeys,
@@ -70,6 +70,13 @@ describe('openKeyRing', () => {
     expect(() => ring.find('k-unknown')).toThrow(KeyError);
   });
 
+  it('explains why the folder cannot be read any more', async () => {
+    const ring = openKeyRing({ folder, create: true, recheckMs: 0 });
+    await rm(folder, { recursive: true });
+    await symlink(folder, folder);
+    expect(() => ring.current()).toThrow(/keys\.json cannot be read: its links lead in a circle/);
+  });
+
   it('names an unknown key, and how to get it', () => {
     const ring = openKeyRing({ folder, create: true });
     expect(() => ring.find('k0badcafe')).toThrow(/k0badcafe.*heddle keys import/);
@@ -124,6 +131,27 @@ describe('a key folder', () => {
     await utimes(lock, minuteAgo, minuteAgo);
     await rotateKeys(folder);
     expect(existsSync(lock)).toBe(false);
+  });
+
+  it('stays as it is, without a temporary file, if it cannot be replaced', async () => {
+    createKeys(folder);
+    const file = join(folder, 'keys.json');
+    const failed = updateKeyFolder(folder, (document) => {
+      rmSync(file);
+      mkdirSync(join(file, 'inside'), { recursive: true });
+      return document;
+    });
+    await expect(failed).rejects.toThrow(
+      /^keys cannot be written to .*keys: it is a folder\. The keys are unchanged$/,
+    );
+    expect(await readdir(folder)).toEqual(['keys.json']);
+  });
+
+  it('reports a damaged lock as such, and only the first key asks for another folder', async () => {
+    createKeys(folder);
+    await writeFile(join(folder, 'keys.lock'), '{}');
+    await expect(rotateKeys(folder)).rejects.toThrow(/^(?!keys cannot be written).*keys\.lock/);
+    expect(() => createKeys(join(folder, 'keys.json', 'below'))).toThrow(/Specify another folder/);
   });
 
   it('refuses to change unknown keys', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { configSchema } from '../../src/schema/config.js';
-import { resolveSecrets, type WrittenBy } from '../../src/secrets/reference.js';
+import { resolveSecrets, type LimitedOrigin } from '../../src/secrets/reference.js';
 import { newFolder } from '../harness/folder.js';
 
 /** The environment of a worker. Each value says by which name it leaked. */
@@ -24,12 +24,12 @@ beforeAll(() => {
   writeFileSync(keys, 'leak:keys');
 });
 
-const user = (allow?: readonly string[]): WrittenBy => ({
+const user = (allow?: readonly string[]): LimitedOrigin => ({
   writtenBy: 'user',
   place: 'a cluster file',
   allows: allowReferences(allow, [folder]),
 });
-const resolve = async (command: string, origin: WrittenBy, commandVariables?: readonly string[]) =>
+const resolve = async (command: string, origin: LimitedOrigin, commandVariables?: readonly string[]) =>
   JSON.stringify(
     (await resolveSecrets({ secret: `exec:${command}` }, { environment, commandVariables }, origin)).value,
   );

@@ -150,10 +150,16 @@ test('results are read strictly', () => {
 test('the command for the login shell contains nothing that shells read differently', () => {
   const inner =
     /^(?:mkdir -m 700 -p(?: "\$HOME\/[.\w/]+")+; exec sudo -n -H |exec )sh (?:-s|-c '([^']*)' heddle)(?: "\$HOME")?$/;
-  for (const sudo of [false, true])
+  for (const [user, sudo] of [
+    ['app', false],
+    ['app', true],
+    ['root', true],
+  ] as const)
     for (const input of ['program', 'programAndInput', 'programs'] as const) {
-      const [command, program = ''] = inner.exec(remoteCommand({ sudo, input })) ?? [];
+      const [command, program = ''] = inner.exec(remoteCommand({ user }, { sudo, input })) ?? [];
       expect(command).toBeDefined();
+      // Many images for root alone have no sudo.
+      expect(command?.includes('sudo')).toBe(user !== 'root' && sudo);
       // For csh, ! stands for itself only before a blank.
       expect(program).not.toMatch(/!(?! )|\n|\\(?!n)/);
     }

@@ -36,7 +36,9 @@ describe('a run reported by a node', () => {
   });
 });
 
-/** In place of the login shell: reads the nonce out of the program that it is sent, and reports what it likes. */
+/**
+ * In place of the login shell: reads the nonce out of the program that it is sent, and reports what it likes.
+ */
 const forger = `
 let read = '';
 process.stdin.on('data', (chunk) => {

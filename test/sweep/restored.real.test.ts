@@ -81,7 +81,8 @@ describe('the sweep, after a backup of the database was restored', () => {
     await before.stop();
     await restart(() => cp(join(folder, 'server'), join(folder, 'backup'), { recursive: true }));
 
-    // After the backup: a new cluster, more nodes and another machine of the old one, and a pass of the sweep.
+    // After the backup: a new cluster, more nodes and another machine of the old one, and a
+    // pass of the sweep.
     const since = await stack.startWorker();
     const made = await apply('new', 2);
     const grown = (await apply('old', 3)).filter((id) => !old.includes(id));

@@ -17,7 +17,7 @@ import { until } from '../harness/until.js';
 
 const run = promisify(execFile);
 
-/** The programs of docs/embedding.md, and workflows that use a cluster in other ways. */
+/** The programs of docs/guides/embedding.md, and workflows that use a cluster in other ways. */
 describe('a program with clusters of its own', () => {
   let programs: Programs;
   let stack: Stack;
@@ -27,7 +27,7 @@ describe('a program with clusters of its own', () => {
   let environment: NodeJS.ProcessEnv;
 
   beforeAll(async () => {
-    programs = compilePrograms('docs/embedding.md');
+    programs = compilePrograms('docs/guides/embedding.md');
     stack = await startStack();
     const keys = join(stack.folder, 'keys');
     const dataFolder = join(stack.folder, 'own');

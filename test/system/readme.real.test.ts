@@ -20,17 +20,14 @@ describe('the README', () => {
   let folder = '';
   let dev: ChildProcess;
   let environment: NodeJS.ProcessEnv;
-  let blocks: readonly { readonly language: string; readonly text: string }[];
+  let readme: string;
 
   beforeAll(async () => {
-    const readme = await readFile(join(root, 'README.md'), 'utf8');
-    blocks = [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
-      language,
-      text,
-    }));
+    readme = await readFile(join(root, 'README.md'), 'utf8');
     folder = newFolder();
     await chmod(folder, 0o700);
     await symlink(inject('temporalBinary'), join(folder, 'temporal'));
+    await symlink(join(root, 'bin', 'heddle.mjs'), join(folder, 'heddle'));
     environment = {
       PATH: `${folder}:${loadConfig().environment['PATH']}`,
       HOME: folder,
@@ -55,56 +52,31 @@ describe('the README', () => {
     await ended;
   });
 
-  it('has commands for a cluster that work in their order', async () => {
-    const commands = (blocks.find(({ text }) => text.includes('npx heddle dev'))?.text ?? '')
+  it('has commands for its cluster that work in their order', async () => {
+    await writeFile(join(folder, 'hello.yaml'), block(readme, 'yaml', 'name: hello'));
+    const commands = block(readme, 'sh', 'heddle plan')
       .split('\n')
-      .map((line) => line.replace(/#.*/, '').trim())
-      .filter((line) => line.startsWith('npx heddle') && line !== 'npx heddle dev');
-    expect(commands.map((line) => line.split(' ')[2])).toEqual([
-      'plan',
-      'apply',
-      'status',
-      'ssh',
-      'logs',
-      'restart',
-      'exec',
-      'delete',
-    ]);
+      .map((line) => line.replace(/ #.*/, '').trim())
+      .filter((line) => line !== '');
     const outputs: string[] = [];
     for (const command of commands) {
-      const { stdout } = await run(process.execPath, heddleWords(command.replace('npx heddle ', '')), {
-        cwd: root,
-        env: environment,
-      });
-      outputs.push(stdout);
+      const line = command.startsWith('heddle delete') ? `${command} --yes` : command;
+      outputs.push(await shell(line));
     }
-    const [
-      plan = '',
-      apply = '',
-      status = '',
-      uptime = '',
-      logs = '',
-      restart = '',
-      exec = '',
-      deletion = '',
-    ] = outputs;
-    expect(plan).toContain('6 nodes to create');
-    expect(apply).toContain('matches its file: ');
-    expect(status).toMatch(/lb-1 +ready/);
-    expect(uptime).toContain('load average');
-    expect(logs).toContain('the balancer answers at');
-    expect(restart).toMatch(/cluster web: restart app: \d+ tasks in/);
-    expect(exec.match(/load average/g)).toHaveLength(6);
-    expect(deletion).toContain('web');
+    expect(commands.map((line) => line.split(' ')[1])).toEqual(['plan', 'apply', 'exec', 'scale', 'delete']);
+    const [plan, apply, exec, scale, deletion] = outputs;
+    expect(plan).toContain('2 nodes to create');
+    expect(apply).toMatch(/hello matches its file: 2 nodes[^]*hosts +\["hello-web-1","hello-web-2"\]/);
+    for (const node of ['web-1', 'web-2'])
+      expect(exec).toMatch(new RegExp(`${node}:\nhello from ${node}\nweb-1 127\\.`));
+    expect(scale).toMatch(/web-1 CONFIGURE[^]*web-3/);
+    expect(deletion).toContain('cluster hello is deleted');
   });
 
   it('has a program that compiles under strict and creates a cluster', async () => {
     const programs = compilePrograms('README.md');
     const program = await readFile(join(programs.folder, 'program-1.js'), 'utf8');
-    const { stdout: keys } = await run(process.execPath, heddleWords('keys export'), {
-      cwd: root,
-      env: environment,
-    });
+    const keys = await shell('heddle keys export');
     const file = join(programs.folder, 'shown.js');
     await writeFile(
       file,
@@ -112,33 +84,39 @@ describe('the README', () => {
     );
     try {
       const { stdout } = await run(process.execPath, [file], {
-        cwd: root,
+        cwd: folder,
         env: { ...environment, HEDDLE_KEYS: keys },
       });
-      expect(stdout).toContain('idle 6');
+      expect(stdout).toContain('idle 2');
     } finally {
       programs.remove();
     }
-    await run(process.execPath, heddleWords('delete web --yes'), { cwd: root, env: environment });
+    await shell('heddle delete hello --yes');
   });
 
-  it("has commands that start a cluster without Heddle's code, and report when it is ready", async () => {
-    const spec: unknown = parse(
-      blocks.find(({ language, text }) => language === 'yaml' && text.startsWith('name: hello'))?.text ?? '',
-    );
-    await writeFile(join(folder, 'hello.json'), JSON.stringify(spec));
-    const commands = blocks.find(({ text }) => text.includes('temporal workflow start'))?.text ?? '';
+  it('and its guide show how to start a cluster without code of Heddle', async () => {
+    const guide = await readFile(join(root, 'docs/guides/embedding.md'), 'utf8');
+    await writeFile(join(folder, 'hello.json'), JSON.stringify(parse(block(readme, 'yaml', 'name: hello'))));
+    const commands = block(guide, 'sh', 'temporal workflow start');
     const [start = '', query = ''] = commands.split(/\n(?=temporal workflow query)/);
-    await run('/bin/sh', ['-ec', start], { cwd: folder, env: environment });
-    await expect
-      .poll(async () => (await run('/bin/sh', ['-ec', query], { cwd: folder, env: environment })).stdout, {
-        timeout: 240_000,
-        interval: 500,
-      })
-      .toMatch(/"?phase"?:\s*"?idle/);
-    await run(process.execPath, heddleWords('delete hello --yes'), { cwd: root, env: environment });
+    await shell(start);
+    await expect.poll(() => shell(query), { timeout: 240_000, interval: 500 }).toMatch(/"?phase"?:\s*"?idle/);
+    await shell('heddle delete hello --yes');
   });
+
+  async function shell(line: string): Promise<string> {
+    const { stdout } = await run('/bin/sh', ['-ec', line], { cwd: folder, env: environment });
+    return stdout;
+  }
 });
+
+/** The code of a page in a language that begins so. */
+function block(page: string, language: string, begin: string): string {
+  const blocks = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
+  const found = blocks.find(([, of, text = '']) => of === language && text.startsWith(begin));
+  if (found?.[2] === undefined) throw new Error(`the page has no ${language} that begins with ${begin}`);
+  return found[2];
+}
 
 function heddleWords(command: string): string[] {
   return [join(root, 'bin', 'heddle.mjs'), ...command.split(' ')];

@@ -5,7 +5,7 @@ import { openLedger } from '../harness/workflows/ledger.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 
 interface Line {
-  readonly level: number;
+  readonly level: string;
   readonly bucket?: string;
   readonly msg: string;
   readonly task?: string;
@@ -41,7 +41,9 @@ it('SIGUSR2 to a worker logs its tasks, and it continues to work', async () => {
         .map((line) => JSON.parse(line) as Line);
     process.kill(worker.pid, 'SIGUSR2');
     const workflow = await until('the dump', () => lines().find((line) => line.workflow !== undefined));
-    expect(lines().every(({ level, bucket }) => level === 30 && bucket === 'heddle.stack_dump')).toBe(true);
+    expect(lines().every(({ level, bucket }) => level === 'info' && bucket === 'heddle.stack_dump')).toBe(
+      true,
+    );
     expect(lines()[0]?.msg).toBe('1 tasks in flight');
     const task = lines().find((line) => line.task !== undefined);
     expect(task).toMatchObject({ msg: 'START app on app-1', attempt: 1, step: 'START by shell' });

@@ -36,6 +36,6 @@ describe('the log of a worker', () => {
   it('names the site and the reason of an error in each line', async () => {
     const { stdout } = run('');
     const [first = ''] = stdout.split('\n');
-    expect(JSON.parse(first)).toMatchObject({ site: 'lab', error: { message: 'the reason' } });
+    expect(JSON.parse(first)).toMatchObject({ site: 'lab', reason: 'the reason' });
   });
 });

@@ -1,17 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { poolMetrics } from '../../src/model/pool/metric-table.js';
+import { parse } from 'yaml';
+import { metrics, servedName, type MetricName } from '../../src/worker/metric-table.js';
 import { lintMetrics } from '../harness/prometheus-lint.js';
 
 const gauge = (name: string, labels = '', help = 'What it is.'): string =>
   `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}${labels} 1\n`;
 
-/** The metrics of pools by the names that a worker serves. */
-const served = Object.entries(poolMetrics).map(([name, metric]) => {
-  const unit = 'unit' in metric ? `_${metric.unit}` : '';
-  return { ...metric, name: `${name}${unit}${metric.kind === 'counter' ? '_total' : ''}` };
-});
+const served = (Object.keys(metrics) as readonly MetricName[]).map((name) => ({
+  ...metrics[name],
+  name: servedName(name),
+}));
 
 describe('the check of metrics', () => {
   it('accepts what promtool accepts', () => {
@@ -37,34 +37,62 @@ describe('the check of metrics', () => {
     expect(lintMetrics(text).join('\n')).toContain(problem);
   });
 
-  it('accepts the names and help texts of all metrics of pools', () => {
+  it('accepts the names and help texts of all metrics', () => {
     const texts = served.map(({ name, help, kind }) => `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`);
     expect(lintMetrics(texts.join(''))).toEqual([]);
   });
 });
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert?: string;
+      readonly annotations?: { readonly action: string };
+    }[];
+  }[];
+}
+
+/** Other pages and programs have names of other things that begin in the same way. */
+const metricPages = /^(metrics|pools|monitoring)\.md$/;
 
 describe('documents, boards and alert rules', () => {
   const root = join(import.meta.dirname, '../..');
   const mentionedIn = async (folder: string): Promise<readonly (readonly [name: string, file: string])[]> => {
     const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
     const files = entries
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && (folder !== 'docs' || metricPages.test(entry.name)))
       .map(({ parentPath, name }) => join(parentPath, name));
     const found = files.map(async (file) =>
-      [...(await readFile(file, 'utf8')).matchAll(/\bheddle_pool_\w+/g)].map(
+      [...(await readFile(file, 'utf8')).matchAll(/(?<![\w./$-])heddle_\w+/g)].map(
         ([name]) => [name, file] as const,
       ),
     );
     return (await Promise.all(found)).flat();
   };
 
-  it('name only metrics that workers serve, and docs/pools.md names all of them', async () => {
-    const folders = await Promise.all(['docs', 'deploy', 'examples'].map(mentionedIn));
+  it('name only metrics that workers serve, and docs/reference/metrics.md names all of them', async () => {
+    const folders = await Promise.all(['docs', 'deploy'].map(mentionedIn));
     const names = served.flatMap(({ name, kind }) =>
       kind === 'histogram' ? [name, `${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
     );
     expect(folders.flat().filter(([name]) => !names.includes(name))).toEqual([]);
-    const documented = folders.flat().flatMap(([name, file]) => (file.endsWith('/pools.md') ? [name] : []));
+    const documented = folders.flat().flatMap(([name, file]) => (file.endsWith('.md') ? [name] : []));
     expect(documented).toEqual(expect.arrayContaining(served.map(({ name }) => name)));
+  });
+
+  it('name the same commands for each alert', async () => {
+    const commands = /(?<![\w/])heddle [a-z]+(?: [a-z]+)?/g;
+    const rules = parse(await readFile(join(root, 'deploy/prometheus/heddle.rules.yml'), 'utf8')) as Rules;
+    const alerts = rules.groups.flatMap((group) =>
+      group.rules.flatMap(({ alert, annotations }) =>
+        alert === undefined ? [] : [[alert, annotations?.action.match(commands)] as const],
+      ),
+    );
+    const page = await readFile(join(root, 'docs/guides/monitoring.md'), 'utf8');
+    const documented = [...page.matchAll(/^\| (`Heddle\w+`(?:, `Heddle\w+`)*) \|(.*)$/gm)].flatMap(
+      ([, names = '', text = '']) =>
+        [...names.matchAll(/\w+/g)].map(([name]) => [name, text.match(commands)] as const),
+    );
+    expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(alerts));
   });
 });

@@ -24,8 +24,16 @@ test('a worker warns of nothing at a normal start, whatever its role and site', 
   for (const started of [await stack.startWorker(), await stack.startBuilder()]) {
     await started.stop();
     const lines = started.output().trim().split('\n');
-    // Levels of pino; 40 is a warning.
-    expect(lines.filter((line) => Number((JSON.parse(line) as { level: number }).level) >= 40)).toEqual([]);
+    const warnings = lines.filter((line) => (JSON.parse(line) as { level: string }).level !== 'info');
+    expect(warnings).toEqual([]);
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      worker: expect.stringMatching(/^\d+@/),
+      site: 'lab',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      msg: 'worker has ended',
+    });
   }
 });
 

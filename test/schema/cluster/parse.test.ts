@@ -9,7 +9,7 @@ interface Parts {
   readonly services?: Readonly<Record<string, unknown>>;
 }
 
-function told({
+function problemsOf({
   name = 'web',
   nodes = { app: { count: 1, provider: 'p', services: ['s'] } },
   services = { s: {} },
@@ -42,19 +42,19 @@ describe('names', () => {
     'a'.repeat(64),
   ])('%j names no cluster, group or service', (name) => {
     expect(parseSpec({ name, nodes: { app: group([]) } }).ok).toBe(false);
-    expect(told({ nodes: { [name]: group([]) }, services: {} })).toHaveLength(1);
-    expect(told({ services: { s: {}, [name]: {} } })).toHaveLength(1);
+    expect(problemsOf({ nodes: { [name]: group([]) }, services: {} })).toHaveLength(1);
+    expect(problemsOf({ services: { s: {}, [name]: {} } })).toHaveLength(1);
   });
 
   test('a group cannot have the name of a node of another group', () => {
-    expect(told({ nodes: { app: group(['s']), 'app-1': group(['s']) } })).toEqual([
+    expect(problemsOf({ nodes: { app: group(['s']), 'app-1': group(['s']) } })).toEqual([
       'nodes.app-1: the name of a group must not end in a hyphen and a number, like the name of a node. Rename the group.',
     ]);
   });
 
   test('a group whose hostnames would be too long is refused', () => {
-    expect(told({ name: 'c'.repeat(40), nodes: { ['g'.repeat(16)]: group(['s']) } })).toEqual([]);
-    expect(told({ name: 'c'.repeat(40), nodes: { ['g'.repeat(17)]: group(['s']) } })).toEqual([
+    expect(problemsOf({ name: 'c'.repeat(40), nodes: { ['g'.repeat(16)]: group(['s']) } })).toEqual([]);
+    expect(problemsOf({ name: 'c'.repeat(40), nodes: { ['g'.repeat(17)]: group(['s']) } })).toEqual([
       expect.stringContaining('would have 64 characters; the limit is 63'),
     ]);
   });
@@ -62,23 +62,23 @@ describe('names', () => {
 
 describe('counts', () => {
   test.each([0, -1, 1.5, 1e9, '3', null, true, Number.NaN, 10_001])('%j is refused as a count', (count) => {
-    expect(told({ nodes: { app: { count, provider: 'p', services: ['s'] } } })).toEqual([
+    expect(problemsOf({ nodes: { app: { count, provider: 'p', services: ['s'] } } })).toEqual([
       expect.stringContaining('nodes.app.count'),
     ]);
   });
 
   test('all groups together are limited', () => {
-    expect(told({ nodes: { a: group(['s'], 9_999), b: group([]) } })).toEqual([]);
-    expect(told({ nodes: { a: group(['s'], 9_999), b: group([], 2) } })).toEqual([
+    expect(problemsOf({ nodes: { a: group(['s'], 9_999), b: group([]) } })).toEqual([]);
+    expect(problemsOf({ nodes: { a: group(['s'], 9_999), b: group([], 2) } })).toEqual([
       'nodes: has 10001 nodes in total; the limit of a cluster is 10000',
     ]);
   });
 
   test('a minimum above the count, and no group at all, are refused', () => {
-    expect(told({ nodes: { app: { ...group(['s'], 2), minimum: 3 } } })).toEqual([
+    expect(problemsOf({ nodes: { app: { ...group(['s'], 2), minimum: 3 } } })).toEqual([
       expect.stringContaining('nodes.app.minimum: is 3, but must be at most the count, 2'),
     ]);
-    expect(told({ nodes: {}, services: {} })).toEqual([
+    expect(problemsOf({ nodes: {}, services: {} })).toEqual([
       expect.stringContaining('nodes: {} has no group of nodes'),
     ]);
   });
@@ -185,7 +185,7 @@ describe('services', () => {
       ],
     ],
   ] as const)('%s', (_, parts, expected) => {
-    expect(told(parts)).toEqual(expected);
+    expect(problemsOf(parts)).toEqual(expected);
   });
 });
 

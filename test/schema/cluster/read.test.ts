@@ -11,8 +11,8 @@ beforeAll(() => {
   folder = newFolder();
 });
 
-/** What a person is told, a line for each problem. */
-function told(text: string): readonly string[] {
+/** The problems as a person sees them, one line each. */
+function problemsOf(text: string): readonly string[] {
   const reading = readSpecFile(text, 'cluster.yaml');
   return (reading.ok ? reading.warnings : reading.problems).map(formatProblem);
 }
@@ -136,10 +136,10 @@ describe('a spec file', () => {
     });
     expect(reading.ok && Object.keys(reading.spec)).not.toContain('x-script');
     // The place of a problem is where the merged text is.
-    expect(told(text.replace('peers: none', 'peers: some'))).toEqual([
+    expect(problemsOf(text.replace('peers: none', 'peers: some'))).toEqual([
       'cluster.yaml:2:22: services.s.peers: "some" is not allowed. Known: all, dependencies, none.',
     ]);
-    expect(told(`${text}\n    x-more: 1`)).toEqual([expect.stringContaining('x-more')]);
+    expect(problemsOf(`${text}\n    x-more: 1`)).toEqual([expect.stringContaining('x-more')]);
   });
 
   test('gets all its problems at once, each with line, column, path, error and remedy', () => {
@@ -157,7 +157,7 @@ describe('a spec file', () => {
       '    peers: some',
       'onFailure: 3',
     ].join('\n');
-    expect(told(text)).toEqual([
+    expect(problemsOf(text)).toEqual([
       expect.stringMatching(/^cluster\.yaml:1:1: name: "Web" is not valid. The cluster's name: lower-case/),
       'cluster.yaml:4:5: nodes.app.count: is 0, but must be at least 1. Number of nodes, a whole number from 1 to 10000.',
       'cluster.yaml:6:5: nodes.app.servces: is an unknown key. Did you mean "services"?',
@@ -241,12 +241,12 @@ describe('a spec file', () => {
       'cluster.yaml:2:13: config.__proto__: is a forbidden key. Rename it.',
     ],
   ])('with %s is refused with its place', (_, text, expected) => {
-    expect(told(text)).toEqual([expected]);
+    expect(problemsOf(text)).toEqual([expected]);
   });
 
   test('in JSON is reported with the place of each problem', () => {
     expect(
-      told(
+      problemsOf(
         '{\n  "name": "a",\n  "nodes": {"app": {"count": 0, "services": [], "provider": "local"}},\n  "services": {}\n}\n',
       ),
     ).toEqual([
@@ -260,7 +260,7 @@ describe('a spec file', () => {
       (_, level) =>
         `l${level + 1}: &l${level + 1} [${Array.from({ length: 9 }, () => `*l${level}`).join(', ')}]`,
     );
-    expect(told(['l0: &l0 [x]', ...levels].join('\n'))).toEqual([
+    expect(problemsOf(['l0: &l0 [x]', ...levels].join('\n'))).toEqual([
       expect.stringContaining('aliases (*name) would copy more than 100 times'),
     ]);
   });
@@ -272,11 +272,11 @@ describe('a spec file', () => {
     ['- ', '- '.repeat(10_000)],
     ['indentation', Array.from({ length: 200 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')],
   ])('nested thousands deep by %s is refused, and the process lives', (_, text) => {
-    expect(told(text)).toEqual([expect.stringContaining('is nested deeper than 64 levels')]);
+    expect(problemsOf(text)).toEqual([expect.stringContaining('is nested deeper than 64 levels')]);
   });
 
   test('of more than 1 MiB is refused', () => {
-    expect(told(`config: {a: "${'x'.repeat(1_100_000)}"}`)).toEqual([
+    expect(problemsOf(`config: {a: "${'x'.repeat(1_100_000)}"}`)).toEqual([
       expect.stringContaining('more than 1048576 bytes'),
     ]);
   });

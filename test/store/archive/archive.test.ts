@@ -87,6 +87,12 @@ describe('an archive', () => {
       () => rawArchive(link('a/up', '../../owned')),
       /is a link out of the archive/,
     ],
+    [
+      'two links that lead out together',
+      () =>
+        rawArchive(file('q/f'), file('a/b/s'), link('a/b/c/d', '../../../q'), link('l', 'a/b/c/d/../../s')),
+      /"l" is a link out of the archive/,
+    ],
     ['a link to its own top and on', () => rawArchive(link('up', '..')), /is a link out of the archive/],
     [
       'a file written through a link',
