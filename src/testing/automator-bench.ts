@@ -230,7 +230,7 @@ export class AutomatorBench {
         log,
         signal,
         shell,
-        fields: plugin === this.plugin ? this.fields : {},
+        fields: name === this.plugin.descriptor.name ? this.fields : {},
         address: addressOf(target),
         detach: over.signal,
         note: this.#noteOf(task.taskId),

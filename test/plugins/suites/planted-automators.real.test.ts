@@ -360,6 +360,9 @@ test('the suite of automators shows the line of a program that makes a broken re
         prepares: 'users',
         command: ['./planted.py'],
         requests: ['run'],
+        fields: {
+          user: { script: { title: 'Script', type: 'text' }, data: { title: 'Data', type: 'text' } },
+        },
       },
     });
     const options = {
