@@ -62,6 +62,8 @@ function reportOf(error: unknown): ErrorReport {
     // By name: these modules are loaded by the verbs that need them.
     case 'ProblemsError':
       return { code: 'Invalid', message: error.message };
+    case 'MissingKeyError':
+      return withNext('Encryption', error.message, 'heddle keys import FILE');
     case 'KeyError':
       return (error as KeyError).code === 'Invalid'
         ? withNext('Invalid', error.message, isDiskFault(error) ? undefined : 'heddle keys --help')

@@ -6,7 +6,7 @@ import { HeddleClient } from '../client/heddle-client.js';
 import { isPolled } from '../client/workers.js';
 import type { Config } from '../config/index.js';
 import { workflowQueue } from '../model/names.js';
-import { KeyError, NoKeysError } from '../secrets/keys.js';
+import { MissingKeyError } from '../secrets/keys.js';
 import { openConnection } from '../server/connect.js';
 import { heddle } from '../temporal-plugin.js';
 import { createOutput, type Output } from './output.js';
@@ -47,7 +47,7 @@ export async function withSession<Result>(
   }
 }
 
-/** @throws KeyError that names the key in use and where it is, if there are no keys. */
+/** @throws MissingKeyError that names the key in use and where it is, if there are no keys. */
 async function requireKeys(
   server: { readonly connection: Connection; readonly namespace: string },
   config: Config,
@@ -55,8 +55,8 @@ async function requireKeys(
   try {
     openKeys(config);
   } catch (error) {
-    const used = error instanceof NoKeysError ? await keyInUse(server) : undefined;
-    throw used === undefined ? error : new KeyError(missingKey(server, used, config.keys.folder));
+    const used = error instanceof MissingKeyError ? await keyInUse(server) : undefined;
+    throw used === undefined ? error : new MissingKeyError(missingKey(server, used, config.keys.folder));
   }
 }
 

@@ -153,7 +153,11 @@ async function explain(temporal: Client, what: string, cause: unknown): Promise<
   if (cause instanceof WorkflowUpdateFailedError)
     return failure('Refused', cause.cause?.message ?? cause.message);
   const refused = findRefused(cause);
-  if (refused !== undefined) return failure('Encryption', `${what}: ${refused}`);
+  if (refused !== undefined)
+    return new HeddleError('Encryption', `${what}: ${refused.message}`, {
+      cause,
+      ...(refused.name === 'MissingKeyError' ? { next: 'heddle keys import FILE' } : {}),
+    });
   if (cause instanceof QueryNotRegisteredError)
     return failure('NoWorker', `${what}: the worker could not answer this; check its version and its log`);
   const code = codeOf(cause);
@@ -230,10 +234,10 @@ export function isClosed(error: unknown): boolean {
   return false;
 }
 
-/** The text of a payload that was refused, somewhere in the chain of causes. */
-function findRefused(error: unknown): string | undefined {
+/** Why a payload was refused, somewhere in the chain of causes. */
+function findRefused(error: unknown): Error | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if (cause.name === 'PayloadRefusedError' || cause.name === 'KeyError') return cause.message;
+    if (['PayloadRefusedError', 'KeyError', 'MissingKeyError'].includes(cause.name)) return cause;
   }
   return undefined;
 }

@@ -16,9 +16,9 @@ export interface KeyDocument {
 
 type KeyErrorCode = 'Invalid' | 'Encryption';
 
-/** A key ring that is absent, unreadable, malformed, accessible to others, or lacks a key. The message names the remedy. */
+/** A key ring that is unreadable, malformed, accessible to others, or lacks a key. The message names the remedy. */
 export class KeyError extends Error {
-  override readonly name = 'KeyError';
+  override readonly name: string = 'KeyError';
   /** `Invalid`: the keys, their folder or the ID of a key are wrong. `Encryption`: other failures. */
   readonly code: KeyErrorCode;
 
@@ -28,6 +28,15 @@ export class KeyError extends Error {
   ) {
     super(message, cause);
     this.code = code;
+  }
+}
+
+/** A key that another machine has and this one needs, or all of them. */
+export class MissingKeyError extends KeyError {
+  override readonly name = 'MissingKeyError';
+
+  constructor(message: string, cause: ErrorOptions = {}) {
+    super(message, { ...cause, code: 'Encryption' });
   }
 }
 

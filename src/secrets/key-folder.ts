@@ -21,7 +21,7 @@ import {
   wordsForFileError,
   wordsForWriteError,
 } from '../schema/read-text.js';
-import { formatKeys, KeyError, parseKeys, type KeyDocument } from './key-document.js';
+import { formatKeys, KeyError, MissingKeyError, parseKeys, type KeyDocument } from './key-document.js';
 
 /** A document as read from the folder, and a stamp that changes when the file is replaced. */
 export interface StoredKeys {
@@ -115,7 +115,7 @@ export async function updateKeyFolder(
   try {
     const stored = readKeyFolder(folder);
     if (stored === undefined)
-      throw new KeyError(
+      throw new MissingKeyError(
         `${folder} contains no keys. Import the keys in use with 'heddle keys import', or create the first key of a new server with 'heddle keys create'.`,
       );
     const changed = change(stored.document);
@@ -212,7 +212,7 @@ async function lockFolder(folder: string): Promise<HeldLock> {
   for (const deadline = Date.now() + lockWaitMs; ;) {
     const lock = await takeLock(file, { isStale: endedLongAgo(file) }).catch((error: unknown) => {
       if (!hasErrorCode(error, 'ENOENT')) throw changeError(folder, error);
-      throw new KeyError(
+      throw new MissingKeyError(
         `${folder} does not exist. Import the keys in use with 'heddle keys import', or create the first key of a new server with 'heddle keys create'.`,
         { cause: error },
       );

@@ -3,6 +3,7 @@ import {
   generateKey,
   KeyError,
   mergeKeys,
+  MissingKeyError,
   parseKeys,
   type Key,
   type KeyDocument,
@@ -15,7 +16,7 @@ import {
   type StoredKeys,
 } from './key-folder.js';
 
-export { KeyError, type Key } from './key-document.js';
+export { KeyError, MissingKeyError, type Key } from './key-document.js';
 
 /** The keys that encrypt and decrypt payloads. */
 export interface KeyRing {
@@ -48,14 +49,11 @@ export interface KeyFolderOptions {
   readonly recheckMs?: number;
 }
 
-/** There is no key ring yet. */
-export class NoKeysError extends KeyError {}
-
 /** Opens a ring that follows changes of its folder, such as added and rotated keys. */
 export function openKeyRing({ folder, create, recheckMs = 30_000 }: KeyFolderOptions): KeyRing {
   const stored = readKeyFolder(folder) ?? (create ? createRing(folder) : undefined);
   if (stored === undefined) {
-    throw new NoKeysError(
+    throw new MissingKeyError(
       `${folder} contains no keys, but payloads on this Temporal server are encrypted. ` +
         "Copy the keys of its workers: 'heddle keys export' on the machine of a worker, 'heddle keys import' here. " +
         "Only if Heddle has never run on this server, create the first key with 'heddle keys create'.",
@@ -93,7 +91,7 @@ export async function addKey(folder: string): Promise<string> {
 /** Makes a key of the ring the current one. */
 export async function useKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
-    if (!document.keys.some((key) => key.id === id)) throw new KeyError(unknownKey(id, folder));
+    if (!document.keys.some((key) => key.id === id)) throw new MissingKeyError(unknownKey(id, folder));
     return { ...document, current: id };
   });
 }
@@ -108,7 +106,7 @@ export async function rotateKeys(folder: string): Promise<string> {
 /** Removes a key: payloads encrypted with it become unreadable. @throws KeyError for the current key, or an unknown one. */
 export async function removeKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
-    if (!document.keys.some((key) => key.id === id)) throw new KeyError(unknownKey(id, folder));
+    if (!document.keys.some((key) => key.id === id)) throw new MissingKeyError(unknownKey(id, folder));
     if (document.current === id)
       throw new KeyError(
         `key ${id} is the current key. Make another one current first, with 'heddle keys rotate'.`,
@@ -122,7 +120,7 @@ export async function removeKey(folder: string, id: string): Promise<void> {
  */
 export function exportKeys(folder: string): string {
   const stored = readKeyFolder(folder);
-  if (stored === undefined) throw new KeyError(`${folder} contains no keys to export.`);
+  if (stored === undefined) throw new MissingKeyError(`${folder} contains no keys to export.`);
   return formatKeys(stored.document);
 }
 
@@ -157,7 +155,7 @@ class TextKeyRing implements KeyRing {
 
   find(id: string): Key {
     const key = this.#document.keys.find((candidate) => candidate.id === id);
-    if (key === undefined) throw new KeyError(unknownKey(id, this.source), { code: 'Encryption' });
+    if (key === undefined) throw new MissingKeyError(unknownKey(id, this.source));
     return key;
   }
 

@@ -3,7 +3,8 @@ import { CliError, exitCodeOf } from '../../src/cli/errors.js';
 import { describeError } from '../../src/cli/report-error.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { ProblemsError } from '../../src/schema/problem.js';
-import { KeyError } from '../../src/secrets/key-document.js';
+import { formatKeys, generateKey, KeyError, MissingKeyError } from '../../src/secrets/key-document.js';
+import { addKey, exportKeys, openKeyRing, parseKeyRing, removeKey, useKey } from '../../src/secrets/keys.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
 
 it.each([
@@ -12,6 +13,32 @@ it.each([
 ])('the report of %s has its remedy', (error) => {
   expect(describeError(error)).toMatchObject({ message: 'no', remedy: 'do it' });
 });
+
+it.each([
+  () => openKeyRing({ folder: '/nowhere/keys', create: false }),
+  () => {
+    const key = generateKey();
+    parseKeyRing(formatKeys({ current: key.id, keys: [key] }), 'HEDDLE_KEYS').find('k0badcafe');
+  },
+  () => exportKeys('/nowhere/keys'),
+])('a missing key has one code and one next command: %s', (use) => {
+  let error: unknown;
+  try {
+    use();
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(MissingKeyError);
+  expect(describeError(error)).toMatchObject({ code: 'Encryption', next: 'heddle keys import FILE' });
+});
+
+it.each([useKey, removeKey, addKey])(
+  'a key folder without keys lacks them for %s as well',
+  async (change) => {
+    const error = await change('/nowhere/keys', 'k0badcafe').catch((thrown: unknown) => thrown);
+    expect(describeError(error)).toMatchObject({ code: 'Encryption', next: 'heddle keys import FILE' });
+  },
+);
 
 it('an empty remedy is none', () => {
   expect(describeError(new PluginError('Auth', 'no', { remedy: ' ' })).remedy).toBeUndefined();

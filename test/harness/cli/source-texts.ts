@@ -46,19 +46,38 @@ function textsIn(value: unknown, error?: SourceText['error']): readonly SourceTe
   ];
 }
 
-/** Of `new CliError('Refused', …)`. */
+/** Of `new CliError('Refused', …)`, or of an error whose class has one code. */
 function errorOf({ type, callee, arguments: given }: SyntaxNode): SourceText['error'] {
   if (type !== 'NewExpression' || !isNode(callee) || !Array.isArray(given)) return undefined;
-  const [first] = given as readonly unknown[];
+  const [first, options] = given as readonly unknown[];
   const name = callee['name'];
-  return typeof name === 'string' &&
-    name.endsWith('Error') &&
-    isNode(first) &&
-    first.type === 'Literal' &&
-    typeof first['value'] === 'string' &&
-    /^[A-Z][A-Za-z]+$/.test(first['value'])
-    ? { name, code: first['value'] }
+  if (typeof name !== 'string' || !name.endsWith('Error')) return undefined;
+  if (name === 'KeyError') return { name, code: codeIn(options) ?? 'Invalid' };
+  const code = codesOfClasses[name] ?? literalOf(first);
+  return code !== undefined && /^[A-Z][A-Za-z]+$/.test(code) ? { name, code } : undefined;
+}
+
+/** As `heddle` reports them. */
+const codesOfClasses: Readonly<Record<string, string>> = {
+  MissingKeyError: 'Encryption',
+  ProblemsError: 'Invalid',
+  ServerUnreachableError: 'NoServer',
+  PortRefusedError: 'Invalid',
+  DataFolderInUseError: 'Refused',
+};
+
+function literalOf(node: unknown): string | undefined {
+  return isNode(node) && node.type === 'Literal' && typeof node['value'] === 'string'
+    ? node['value']
     : undefined;
+}
+
+/** Of `{ code: 'Encryption', … }`. */
+function codeIn(options: unknown): string | undefined {
+  if (!isNode(options) || options.type !== 'ObjectExpression') return undefined;
+  const members = (options['properties'] as readonly unknown[]).filter(isNode);
+  const code = members.find(({ key }) => isNode(key) && key['name'] === 'code');
+  return literalOf(code?.['value']);
 }
 
 function textOf(node: SyntaxNode): string | undefined {

@@ -6,7 +6,7 @@ export const keyCases: readonly Case[] = [
     message:
       "… does not exist. Import the keys in use with 'heddle keys import', or create the first key of a new server with 'heddle keys create'.",
     of: 'command',
-    code: 'Invalid',
+    code: 'Encryption',
     cause: 'This user or data folder has no keys. Commands run with sudo use the data folder of root.',
     remedy: 'Import the keys of a worker. Create keys only if Heddle has never run on this server.',
     command: 'heddle keys import FILE',
@@ -14,7 +14,7 @@ export const keyCases: readonly Case[] = [
   {
     message: '… contains no keys, but payloads on this Temporal server are encrypted.',
     of: 'command',
-    code: 'Invalid',
+    code: 'Encryption',
     cause: 'The installation has keys, and this machine never got them.',
     remedy:
       'Run heddle keys export FILE on the machine of a worker, copy the file safely, and import it here.',
