@@ -2,7 +2,7 @@ import { CancelledFailure, CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AnyAction } from '../model/action.js';
 import type { RetryRow } from '../model/activities.js';
-import { handedOver, type FailureDetails, type Loss } from '../model/node/failure.js';
+import { handedOver, type EngineKind, type FailureDetails, type Loss } from '../model/node/failure.js';
 import { isPluginError, ProgramFault, type FailureKind } from '../plugins/errors.js';
 import { acceptFailure } from '../schema/accept-result.js';
 import type { Attempt } from './attempt.js';
@@ -52,7 +52,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
   if (error instanceof MachineLost) {
     return ApplicationFailure.create({
       message,
-      type: 'MachineLost',
+      type: 'MachineLost' satisfies EngineKind,
       nonRetryable: true,
       ...causeOf(error.cause, attempt),
       details: [
@@ -68,7 +68,7 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, act
     // A fault in a plugin or in Heddle: its message may hold anything, so it is tried again only a few times.
     return ApplicationFailure.create({
       message,
-      type: 'Internal',
+      type: 'Internal' satisfies EngineKind,
       nonRetryable: faults >= (error instanceof ProgramFault && error.hung ? hangLimit : faultLimit),
       nextRetryDelay: delayOf(attempt, retry),
       ...causeOf(error, attempt),

@@ -2,10 +2,10 @@ import { CompleteAsyncError, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { readSealedResult } from '../model/messages/sealed-result.js';
-import { engineKinds } from '../model/node/failure.js';
+import { engineKinds, type EngineKind } from '../model/node/failure.js';
 import { drifts } from '../model/node/drift.js';
 import type { ProbeReply } from '../model/node/probe.js';
-import { failureKinds } from '../plugins/errors.js';
+import { failureKinds, type FailureKind } from '../plugins/errors.js';
 import type { Point } from './metric-table.js';
 
 /**
@@ -37,9 +37,9 @@ export function countTasks(publish: (points: readonly Point[]) => void): Activit
 }
 
 /** Types of failures; any other type is the name of an error that is none of them. */
-const knownKinds: readonly string[] = [...failureKinds, ...engineKinds];
+const knownKinds = [...failureKinds, ...engineKinds];
 
-function resultOf(error: unknown): string {
+function resultOf(error: unknown): FailureKind | EngineKind {
   if (error instanceof ApplicationFailure)
     return knownKinds.find((kind) => kind === error.type) ?? 'Internal';
   return Context.current().cancellationSignal.aborted ? 'Cancelled' : 'Internal';

@@ -1,3 +1,4 @@
+import type { EngineKind } from '../model/node/failure.js';
 import { hostname } from 'node:os';
 import { pino, stdTimeFunctions, type Logger } from 'pino';
 
@@ -49,7 +50,8 @@ export function attributesOf(line: Record<string, unknown>): Record<string, unkn
 function reasonOf(error: unknown): (readonly [string, unknown])[] {
   if (!(error instanceof Error)) return [['reason', error]];
   const kind = 'type' in error && typeof error.type === 'string' ? error.type : undefined;
-  const isExpected = kind !== undefined && kind !== 'Internal' && !kind.endsWith('Error');
+  const isExpected =
+    kind !== undefined && kind !== ('Internal' satisfies EngineKind) && !kind.endsWith('Error');
   return [
     ['reason', error.message],
     ...(kind === undefined ? [] : [['kind', kind] as const]),

@@ -1,7 +1,7 @@
 import { milliseconds } from '../model/milliseconds.js';
 import { type CarriedNode, actionSpec, requestFor } from './task-request.js';
 import { isCancellation, sleep } from '@temporalio/workflow';
-import { unknownOutcome, type FailureRecord } from '../model/node/failure.js';
+import { unknownOutcome, type EngineKind, type FailureRecord } from '../model/node/failure.js';
 import type { Json, JsonObject } from '../model/json.js';
 import { taskTitle } from '../model/names.js';
 import { leanFailure } from '../model/node/room.js';
@@ -71,7 +71,12 @@ export type ChainEnd = 'done' | 'failed' | 'stopped';
 type Owner = CarriedNode & NodeHooks;
 
 const launches = 3;
-const permanentKinds = ['Auth', unknownOutcome, 'Internal', 'PluginChanged'];
+const permanentKinds = [
+  'Auth',
+  unknownOutcome,
+  'Internal' satisfies EngineKind,
+  'PluginChanged' satisfies EngineKind,
+];
 
 /** Runs the chain of one node, one task after the other. */
 export async function runNode(
@@ -148,7 +153,7 @@ async function obtainMachine(owner: Owner, chain: readonly Step[]): Promise<Chai
     if (owner.state().facts.machine === undefined) choosePlacement(owner, launch);
     const end = await createAndConfirm(owner, create, confirm);
     if (end !== 'failed') return end;
-    const kind = owner.state().failure?.kind ?? 'Internal';
+    const kind = owner.state().failure?.kind ?? ('Internal' satisfies EngineKind);
     // A machine of a previous run that cannot be adopted is replaced, whatever the reason.
     const legacy = owner.state().adopt === true;
     if (

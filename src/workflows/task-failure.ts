@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import { cutText } from '../model/carried.js';
 import type { AnyAction } from '../model/action.js';
-import type { FailureDetails, FailureRecord, UnsentCall } from '../model/node/failure.js';
+import type { EngineKind, FailureDetails, FailureRecord, UnsentCall } from '../model/node/failure.js';
 import type { JsonObject } from '../model/json.js';
 
 export interface TaskFailure {
@@ -25,7 +25,7 @@ export function readTaskFailure(
 ): TaskFailure {
   const { cause, timedOut } = unwrap(error);
   const details = detailsOf(cause);
-  const kind = timedOut === undefined ? kindOf(cause) : 'Timeout';
+  const kind = timedOut === undefined ? kindOf(cause) : ('Timeout' satisfies EngineKind);
   const said = cause instanceof Error ? cause.message : String(cause);
   const message =
     timedOut === undefined ? said : `${timedOut}${said === '' ? '' : `; the last attempt said: ${said}`}`;
@@ -65,7 +65,9 @@ const timeoutTexts: Readonly<Record<string, string>> = {
 };
 
 function kindOf(cause: unknown): string {
-  return cause instanceof ApplicationFailure && typeof cause.type === 'string' ? cause.type : 'Internal';
+  return cause instanceof ApplicationFailure && typeof cause.type === 'string'
+    ? cause.type
+    : ('Internal' satisfies EngineKind);
 }
 
 function detailsOf(cause: unknown): FailureDetails {

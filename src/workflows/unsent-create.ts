@@ -1,5 +1,5 @@
 import { activityTable } from '../model/activities.js';
-import { notSent, type FailureRecord } from '../model/node/failure.js';
+import { notSent, type EngineKind, type FailureRecord } from '../model/node/failure.js';
 import type { Placement } from '../model/node/placement.js';
 import type { TaskFailure } from './task-failure.js';
 
@@ -27,13 +27,13 @@ export function beginCreate({ launchWithinMs }: Pick<Placement, 'launchWithinMs'
     leftMs: () => (calls === 0 ? undefined : until - Date.now()),
     next({ record, unsent }) {
       if (record.kind !== notSent || unsent === undefined) return record;
-      faults = unsent.kind === 'Internal' ? faults + 1 : 0;
-      if (faults === faultLimit) return { ...record, kind: 'Internal' };
+      faults = unsent.kind === ('Internal' satisfies EngineKind) ? faults + 1 : 0;
+      if (faults === faultLimit) return { ...record, kind: 'Internal' satisfies EngineKind };
       const delayMs = Math.max(unsent.againMs, Math.min(initialMs * 2 ** calls, maximumMs));
       calls += 1;
       if (Date.now() + delayMs < until) return delayMs;
       const message = `it was not done within its time limit; the last attempt said: ${record.message}`;
-      return { ...record, kind: 'Timeout', message };
+      return { ...record, kind: 'Timeout' satisfies EngineKind, message };
     },
   };
 }

@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import type { EngineKind } from '../../model/node/failure.js';
 import type { PluginPins } from '../../model/node/placement.js';
 import type { Registry } from '../../plugins/registry.js';
 
@@ -17,7 +18,7 @@ export function checkPins(registry: Pick<Registry, 'versions'>, pins: PluginPins
         : `has version ${plugin.version} instead of ${pin.version}`;
     throw ApplicationFailure.nonRetryable(
       `plugin ${name} ${change}: it has changed since the operation was planned. When all workers have the same plugin, retry the operation, which is then planned again.`,
-      'PluginChanged',
+      'PluginChanged' satisfies EngineKind,
     );
   }
 }

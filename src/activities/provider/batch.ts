@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import type { Activities } from '../../model/activities.js';
-import type { FailureDetails } from '../../model/node/failure.js';
+import type { EngineKind, FailureDetails } from '../../model/node/failure.js';
 import { handOver } from '../failures.js';
 import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
 import { taskId } from '../../model/names.js';
@@ -86,13 +86,18 @@ function endOf(error: unknown): BatchResult {
   // The others' ends must not be lost over a fault of one.
   if (!(error instanceof ApplicationFailure))
     return {
-      failure: { kind: 'Internal', message: 'the attempt did not finish', details: {}, againMs: 1_000 },
+      failure: {
+        kind: 'Internal' satisfies EngineKind,
+        message: 'the attempt did not finish',
+        details: {},
+        againMs: 1_000,
+      },
     };
   const { type, message, details, nonRetryable, nextRetryDelay } = error;
   const known: unknown = details?.[0];
   return {
     failure: {
-      kind: type ?? 'Internal',
+      kind: type ?? ('Internal' satisfies EngineKind),
       message,
       details: typeof known === 'object' && known !== null ? (known as FailureDetails) : {},
       ...(nonRetryable === true

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { CancelledFailure } from '@temporalio/activity';
 import type { AnyAction } from '../../model/action.js';
 import { skewMs } from '../../model/messages/envelope.js';
-import { notSent, unknownOutcome, type FailureDetails } from '../../model/node/failure.js';
+import { notSent, unknownOutcome, type EngineKind, type FailureDetails } from '../../model/node/failure.js';
 import { confirmAbsenceText } from '../../model/node/unknown-machine.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import { isPluginError, PluginError, type FailureKind } from '../../plugins/errors.js';
@@ -97,11 +97,12 @@ export async function createOnce<Result>(call: CreateCall, create: () => Promise
  */
 export function endUnsent(failure: Error, attempt: Attempt): Error {
   if (!attempt.isFirst || attempt.marked() === 'sent') return failure;
-  if (failure instanceof CancelledFailure) return unsent(failure.message, { kind: 'Cancelled', againMs: 0 });
+  if (failure instanceof CancelledFailure)
+    return unsent(failure.message, { kind: 'Cancelled' satisfies EngineKind, againMs: 0 });
   if (!(failure instanceof ApplicationFailure) || failure.type === unknownOutcome) return failure;
   const { message, type, nonRetryable, nextRetryDelay, details, category, cause } = failure;
   const [first] = (details ?? []) as readonly FailureDetails[];
-  const kind = type ?? 'Internal';
+  const kind = type ?? ('Internal' satisfies EngineKind);
   return nonRetryable === true
     ? ApplicationFailure.create({
         message,

@@ -1,3 +1,4 @@
+import type { EngineKind } from '../../model/node/failure.js';
 import type { JsonObject } from '../../model/json.js';
 import { runsOf } from '../../model/names.js';
 import { nodeOfTask } from '../../model/node/assigned-machine.js';
@@ -98,7 +99,8 @@ export async function callAccount<Value>(
     count('done');
     return value;
   } catch (error) {
-    count(isPluginError(error) ? error.kind : signal.aborted ? 'Cancelled' : 'Internal');
+    const kind: EngineKind = signal.aborted ? 'Cancelled' : 'Internal';
+    count(isPluginError(error) ? error.kind : kind);
     throw error;
   } finally {
     await admission.release();

@@ -1,8 +1,8 @@
-import type { engineKinds } from '../../model/node/failure.js';
+import type { EngineKind } from '../../model/node/failure.js';
 import type { FailureKind } from '../../plugins/errors.js';
 import type { Explanation } from '../../schema/output/explain.js';
 
-export type TaskFailureKind = FailureKind | (typeof engineKinds)[number];
+export type TaskFailureKind = FailureKind | EngineKind;
 
 /** The kinds of failures of tasks. */
 export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>> = {
@@ -10,9 +10,8 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     title: 'a fault that may pass',
     meaning: 'A connection was lost, a server was overloaded or did not answer, or a lock was taken.',
     reaction:
-      'Tries again with growing delays: actions of services up to 40 times, the creation of a machine for 30 minutes, ' +
-      'its deletion for an hour. Then the operation is held. A retry of a script only reconnects: it never starts the ' +
-      'script a second time.',
+      'Tries again with growing delays, then holds the operation. A retry of a script only reconnects: it never starts ' +
+      'the script a second time.',
     causes: [
       {
         cause: 'The node or the provider does not answer.',
@@ -31,8 +30,8 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     meaning:
       'No fault: a machine is still booting, a node of a pool is being created, or all permits are in use.',
     reaction:
-      'Checks again, at most ten seconds apart. A machine of a node that is not ready within confirmWithin is deleted ' +
-      'and created again, three times in all.',
+      'Checks again until the machine is ready. A machine of a node that is not ready within confirmWithin is deleted ' +
+      'and created again a few times.',
     causes: [
       {
         cause: 'The machine boots slowly.',
@@ -50,8 +49,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     title: 'the provider has no capacity',
     meaning: 'The provider has no machine of this hardware left in this place. Nothing was created.',
     reaction:
-      'Tries the alternatives of the group in turn, three times in all, then holds the operation. A pool tries its ' +
-      'other provider pools.',
+      'Tries the alternatives of the group in turn, then holds the operation. A pool tries its other provider pools.',
     causes: [
       {
         cause: 'The zone or the account has no free machine of this size.',
@@ -59,7 +57,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
         command: 'heddle apply FILE',
       },
       {
-        cause: 'Machines that nobody needs occupy the account.',
+        cause: 'Machines that are not needed occupy the account.',
         remedy: 'Find orphaned machines, and delete those that are not needed.',
         command: 'heddle leaks --sweep',
       },
@@ -70,7 +68,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     meaning: 'The account may not have more machines, cores or memory. Nothing was created.',
     reaction:
       'Tries the alternatives of the group in turn, then holds the operation. A pool requests no machine of the label ' +
-      'there until one is deleted, and asks again after 10 seconds to 5 minutes.',
+      'there until one is deleted, and then asks again.',
     causes: [
       {
         cause: 'The quota is too small for the cluster.',
@@ -135,7 +133,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     title: 'the machine was created and failed',
     meaning: 'The machine ended in an error at its provider, never answered, or cannot be used.',
     reaction:
-      'Deletes the machine and creates another one, three in all, at the alternatives of the group if it has some. In ' +
+      'Deletes the machine and creates another one a few times, at the alternatives of the group if it has some. In ' +
       'a pool it counts as a launch attempt.',
     causes: [
       {
@@ -161,7 +159,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     causes: [
       {
         cause: 'The image was not built or uploaded, or was deleted.',
-        remedy: 'Look at its builds and uploads.',
+        remedy: 'Check its builds and uploads.',
         command: 'heddle image show IMAGE',
       },
       { cause: 'The name or revision is wrong.', remedy: 'List the images.', command: 'heddle image list' },
@@ -196,8 +194,8 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
   ScriptFailed: {
     title: 'a script on the node failed',
     meaning:
-      'A script, playbook or command ended with an exit code that is not accepted, ran too long, was killed, or wrote ' +
-      'a malformed result.',
+      'A script, playbook or command ended with an exit code that is not accepted, exceeded the timeout of the action, ' +
+      'was killed, or wrote a malformed result.',
     reaction:
       'Runs it again only as often as attempts of the action in the cluster file allows, then holds the operation. ' +
       'Other nodes finish their tasks.',
@@ -226,7 +224,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
   },
   Timeout: {
     title: 'the task was not done within its time limit',
-    meaning: 'All attempts together took too long, or no worker was free for the task in time.',
+    meaning: 'All attempts together exceeded the time limit, or no worker was free for the task within it.',
     reaction:
       'Ends the attempt and fails the task. A new machine that is not ready in time is deleted and created again.',
     causes: [
@@ -248,7 +246,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     meaning:
       'The task lost contact with its machine, and the provider says twice that it is deleted, failed or switched off.',
     reaction:
-      'Replaces the machine if repair in the cluster file says so, at most three times in one operation. Otherwise the ' +
+      'Replaces the machine if repair in the cluster file says so, a few times in one operation. Otherwise the ' +
       'operation is held. The machines of a locked cluster are not replaced.',
     causes: [
       {
@@ -283,7 +281,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
   Internal: {
     title: 'a fault of a plugin or of Heddle',
     meaning: 'The plugin threw an error that is none of the known kinds, crashed, hung or returned nothing.',
-    reaction: 'Tries again; the third fault in a row fails the task, and the second if the plugin hung.',
+    reaction: 'Tries again a few times, then fails the task.',
     causes: [
       {
         cause: 'The plugin has a defect, or lacks a program or library on the worker.',
@@ -309,7 +307,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     ],
   },
   WorkerLost: {
-    title: 'the worker of the attempt stopped sending signs of life',
+    title: 'the worker of the attempt stopped sending heartbeats',
     meaning:
       'The worker was killed, lost the server, or is overloaded. What it started on nodes continues there.',
     reaction:
@@ -330,7 +328,7 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
     causes: [
       {
         cause: 'A worker was stopped, or restarted for an upgrade.',
-        remedy: 'Nothing is to be done if another worker serves the site.',
+        remedy: 'Do nothing if another worker serves the site.',
         command: 'heddle doctor',
       },
     ],
@@ -338,12 +336,11 @@ export const failureExplanations: Readonly<Record<TaskFailureKind, Explanation>>
   NotSent: {
     title: 'the request for the machine was not sent',
     meaning: 'CREATE failed before it sent anything, at a provider that cannot be asked for its machines.',
-    reaction:
-      'Requests the machine with another task after 1 to 30 seconds, within the time limit of CREATE.',
+    reaction: 'Requests the machine with another task, within the time limit of CREATE.',
     causes: [
       {
         cause: 'The provider did not accept a connection, or the rate limiter of the account did not answer.',
-        remedy: 'Nothing is to be done if it passes. Otherwise test the account.',
+        remedy: 'Do nothing if the next request succeeds. Otherwise test the account.',
         command: 'heddle provider test ACCOUNT',
       },
     ],

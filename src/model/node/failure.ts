@@ -42,6 +42,7 @@ export const engineKinds = [
   handedOver,
   notSent,
 ] as const;
+export type EngineKind = (typeof engineKinds)[number];
 
 /** Details of a failed activity: the first detail of its ApplicationFailure. */
 export interface FailureDetails {

@@ -1,5 +1,5 @@
 import { cutText } from '../carried.js';
-import { unknownOutcome } from '../node/failure.js';
+import { unknownOutcome, type EngineKind } from '../node/failure.js';
 import { offerKey } from './capacity-ledger.js';
 import {
   afterUse,
@@ -40,7 +40,7 @@ export interface LaunchFailure {
 }
 
 /** Kinds of failure that another machine of the same kind would meet as well. */
-const permanentKinds = ['Auth', 'Invalid', unknownOutcome, 'Internal'];
+const permanentKinds = ['Auth', 'Invalid', unknownOutcome, 'Internal' satisfies EngineKind];
 /** What is kept of a failure, in bytes of JSON. */
 const longestFailure = 500;
 /** Kinds by which a provider refuses before it has made anything. */

@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/workflow';
 import { assignedMachine } from '../../model/machine/assigned.js';
-import type { FailureRecord } from '../../model/node/failure.js';
+import type { EngineKind, FailureRecord } from '../../model/node/failure.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Step } from '../../model/plan/plan.js';
@@ -70,7 +70,7 @@ export async function runChain(
   if (end === 'failed')
     throw ApplicationFailure.nonRetryable(
       failure?.message ?? 'the actions of the services failed',
-      failure?.kind ?? 'Internal',
+      failure?.kind ?? ('Internal' satisfies EngineKind),
     );
 }
 

@@ -1,3 +1,4 @@
+import type { EngineKind } from '../../model/node/failure.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { formatImageRef } from '../../model/machine/image.js';
@@ -65,7 +66,7 @@ export async function validate(
     if (isCancellation(error) && !outer.consideredCancelled && memory.cancelled !== true)
       throw ApplicationFailure.nonRetryable(
         `a machine created from it did not pass the validation within ${milliseconds(within)} ms`,
-        'Timeout',
+        'Timeout' satisfies EngineKind,
       );
     throw error;
   } finally {

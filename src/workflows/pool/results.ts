@@ -1,5 +1,5 @@
 import { log } from '@temporalio/workflow';
-import { unknownOutcome } from '../../model/node/failure.js';
+import { unknownOutcome, type EngineKind } from '../../model/node/failure.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { launchFailed, nodeBuilt, nodeGone, postpone, type LaunchFailure } from '../../model/pool/outcome.js';
 import type { PoolState } from '../../model/pool/state.js';
@@ -21,7 +21,7 @@ export function endBuild(pool: PoolState, nodeId: string, failure?: LaunchFailur
 }
 
 function kindOf(pool: PoolState, node: PoolNode, { kind }: LaunchFailure): string {
-  return kind === 'Timeout' && hasUnknownMachine(pool, node) ? unknownOutcome : kind;
+  return kind === ('Timeout' satisfies EngineKind) && hasUnknownMachine(pool, node) ? unknownOutcome : kind;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { EngineKind } from '../../model/node/failure.js';
 import { milliseconds } from '../../model/milliseconds.js';
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import { cleanUpFailed, launchFailed, nodeCleaned, nodeGone } from '../../model/pool/outcome.js';
@@ -163,7 +164,7 @@ function failureOf(
   { nodes }: PoolState,
   nodeId: string,
 ): { readonly kind: string; readonly message: string } {
-  return nodes[nodeId]?.machine.failure ?? { kind: 'Internal', message: noReason };
+  return nodes[nodeId]?.machine.failure ?? { kind: 'Internal' satisfies EngineKind, message: noReason };
 }
 
 function withoutFailure({ failure: _failure, ...machine }: PoolNode['machine']): PoolNode['machine'] {
