@@ -2,8 +2,8 @@
 
 # Runs plugins of Loom, the older system, unchanged: ruby heddle_loom.rb FILE CLASS
 #
-# They are classes that extend Provider or Automator, read @task, and write @result. docs/reference/plugins/loom.md
-# describes what differs.
+# They are classes that extend Provider or Automator, read @task, and write @result.
+# docs/reference/plugins/loom.md describes what differs.
 require_relative 'heddle_plugin'
 
 # What both kinds of plugins find in their objects.

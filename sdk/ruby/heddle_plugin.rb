@@ -12,8 +12,9 @@
 #
 #     Heddle.run(MyCloud)
 #
-# A worker starts the program for each call, calls one method of a new object, and adds the folder of this file to
-# RUBYLIB. docs/reference/plugins/sdks.md describes it, docs/reference/plugins/contract.md what the methods must do.
+# A worker starts the program for each call, calls one method of a new object, and adds the folder of this
+# file to RUBYLIB. docs/reference/plugins/sdks.md describes it, docs/reference/plugins/contract.md what the
+# methods must do.
 require 'json'
 
 module Heddle
@@ -55,8 +56,8 @@ module Heddle
     end
   end
 
-  # Has create(given), confirm(given) and delete(given), which return the result, and may have list(tags), find(key)
-  # and other abilities, whose names the descriptor lists.
+  # Has create(given), confirm(given) and delete(given), which return the result, and may have list(tags),
+  # find(key) and other abilities, whose names the descriptor lists.
   class Provider < Plugin
     # The account's fields and the user's, with defaults and resolved secrets.
     def fields
@@ -102,8 +103,8 @@ module Heddle
       @link = link
     end
 
-    # Runs a script once, also after a crash: a later attempt of the task gets the outcome of the same run. Returns
-    # exitCode, stdout, stderr and results.
+    # Runs a script once, also after a crash: a later attempt of the task gets the outcome of the same run.
+    # Returns exitCode, stdout, stderr and results.
     def run(text, **options)
       @link.request('run', text: text, **options)
     end

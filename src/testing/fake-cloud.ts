@@ -71,7 +71,9 @@ export type FakeCloudOptions = Pick<MachineServiceOptions, 'pageSize' | 'lagMs'>
 /** A machine service that lags and fails. Its methods reach it past the failures. */
 export type FakeCloud = MachineService & Pick<FlakyApi, 'calm' | 'failures'>;
 
-/** Starts a fake cloud on loopback: real machines with SSH, small pages, late lists, refused and lost calls. */
+/**
+ * Starts a fake cloud on loopback: real machines with SSH, small pages, late lists, refused and lost calls.
+ */
 export async function startFakeCloud({
   pageSize,
   lagMs,

@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 import type { Machine } from '../plugins/contract.js';
 import { childEnvironment } from '../config/child-environment.js';
 
-/** A machine service for one test: real SSH on loopback and a REST API. See docs/reference/providers/local.md. */
+/**
+ * A machine service for one test: real SSH on loopback and a REST API. See docs/reference/providers/local.md.
+ */
 export interface MachineService {
   readonly endpoint: string;
   readonly apiKey: string;

@@ -3,8 +3,8 @@ import type { CliErrorCode } from '../errors.js';
 import type { TaskFailureKind } from './kinds.js';
 
 /**
- * A message that does not say everything itself. `message` is a part of a text in src, with `…` in place of each
- * of its values: a test compares them, and the code as well.
+ * A message that does not say everything itself. `message` is a part of a text in src, with `…` in place of
+ * each of its values: a test compares them, and the code as well.
  */
 export type Case = MessageCase &
   (

@@ -315,7 +315,7 @@ export const checkExplanations = {
     meaning: 'Clusters that are held or whose last operation failed.',
     causes: [
       {
-        cause: 'A task failed, and nobody decided yet.',
+        cause: 'A task failed, and the operation waits for a decision. Its machines keep running.',
         remedy: 'Look at the status, which names the next command.',
         command: 'heddle status NAME',
       },
@@ -334,7 +334,7 @@ export const checkExplanations = {
       },
       {
         cause: 'An account could not be listed, or the database was restored from a backup.',
-        remedy: 'Remove the reason that the report names; after a restore, resume it once you have looked.',
+        remedy: 'Remove the reason that the report names; after a restore, resume it after checking.',
         command: 'heddle leaks --resume',
       },
       {

@@ -105,7 +105,7 @@ export const errorExplanations: Readonly<Record<CliErrorCode, Explanation>> = {
       },
       {
         cause: 'The machine is reserved, quarantined, in maintenance or busy.',
-        remedy: 'Look at its state and its reason.',
+        remedy: 'Check its state and its reason.',
         command: 'heddle machine show NAME',
       },
       { cause: 'You answered no to the question.', remedy: 'Run the command again if that was a mistake.' },
@@ -165,7 +165,7 @@ export const errorExplanations: Readonly<Record<CliErrorCode, Explanation>> = {
       },
       {
         cause: 'The error names no cause that you can remove.',
-        remedy: 'Check the installation, and report the message if it is well.',
+        remedy: 'Check the installation, and report the message if doctor finds no problem.',
         command: 'heddle doctor',
       },
     ],
@@ -189,7 +189,7 @@ export const errorExplanations: Readonly<Record<CliErrorCode, Explanation>> = {
       'Everything that Heddle stores in Temporal is encrypted. This machine lacks a key that is in use, or met data ' +
       'that was not encrypted for this installation. Nothing was changed.',
     reaction:
-      'Workers set a message under an unknown key aside for 30 seconds and look for the key; tasks are retried until ' +
+      'Workers set a message under an unknown key aside and look for the key again; tasks are retried until ' +
       'some worker has it. Nothing is lost while at least one copy of the key exists.',
     causes: [
       {
@@ -208,7 +208,7 @@ export const errorExplanations: Readonly<Record<CliErrorCode, Explanation>> = {
       },
       {
         cause: 'The keys were removed or overwritten.',
-        remedy: 'Restore them from a backup. Without the key its data cannot be read by anyone.',
+        remedy: 'Restore them from a backup. Without the key its data cannot be decrypted.',
         command: 'heddle keys list',
       },
     ],

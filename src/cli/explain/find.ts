@@ -9,7 +9,10 @@ const mostCases = 3;
 
 /** The least share of the words of a part of a message that must agree, by their weight. */
 const leastShare = 0.6;
-/** The same for a text that is long enough to hold the whole message: its words may not differ from the message. */
+/**
+ * The same for a text that is long enough to hold the whole message: its words may not differ from the
+ * message.
+ */
 const leastShareOfWhole = 0.8;
 /** The least weight of the words that agree: two words that few messages have, or many common ones. */
 const leastWeight = 5.5;
@@ -27,8 +30,8 @@ export function readQuery(words: readonly string[]): string {
 }
 
 /**
- * Entries whose code was typed, in any case: `Invalid`, or `task Invalid` for one meaning of it. A check also with
- * the account in brackets.
+ * Entries whose code was typed, in any case: `Invalid`, or `task Invalid` for one meaning of it. A check also
+ * with the account in brackets.
  */
 export function entriesNamed(query: string, entries: readonly Entry[]): readonly Entry[] {
   const wanted = query.replace(/ \(.*\)$/, '').toLowerCase();
@@ -37,7 +40,10 @@ export function entriesNamed(query: string, entries: readonly Entry[]): readonly
   );
 }
 
-/** Entries whose code stands in a message as Heddle shows it: `error[NoWorker]: …`, `(ScriptFailed, exit code 7)`. */
+/**
+ * Entries whose code stands in a message as Heddle shows it: `error[NoWorker]: …`, `(ScriptFailed, exit code
+ * 7)`.
+ */
 export function entriesWithin(query: string, entries: readonly Entry[]): readonly Entry[] {
   const codes = new Set([...query.matchAll(/\berror\[(\w+)\]/g)].map(([, code]) => code));
   const kinds = new Set([...query.matchAll(/\((\w+)(?:, [^()]*)?\)/g)].map(([, kind]) => kind));
@@ -49,8 +55,8 @@ export function entriesWithin(query: string, entries: readonly Entry[]): readonl
 const none: ReadonlySet<string | undefined> = new Set();
 
 /**
- * Finds the cases whose message fits a text, whatever stands for `…` in it; the best first. With entries, only cases
- * that have the code of one of them.
+ * Finds the cases whose message fits a text, whatever stands for `…` in it; the best first. With entries,
+ * only cases that have the code of one of them.
  */
 export function caseFinder(
   cases: readonly Case[],

@@ -6,7 +6,9 @@ import { commands } from '../program.js';
 import { keyRows } from './keys.js';
 import { code, table } from './markdown.js';
 
-/** A section for each document that commands write with --json, then one for each object that several share. */
+/**
+ * A section for each document that commands write with --json, then one for each object that several share.
+ */
 export function documentParts(): string {
   const shared: Record<string, JsonObject> = {};
   const documents = Object.entries(publishedOutputSchemas()).map(([file, text]) => {

@@ -139,7 +139,7 @@ export const machineCases: readonly Case[] = [
     of: 'command',
     code: 'Refused',
     cause:
-      'The machine did not answer at the end of the reservation, so its last user could still log in. It goes to nobody else.',
+      'The machine did not answer at the end of the reservation, so its last user could still log in. It is not given to another user.',
     remedy: 'Try again, or write a new image, which removes the account.',
     command: 'heddle machine restore MACHINE',
   },
@@ -173,7 +173,7 @@ export const machineCases: readonly Case[] = [
     of: 'task',
     code: 'Retryable',
     cause: 'The provider took longer than usual, and another provider pool could serve the request at once.',
-    remedy: 'Nothing: the request moved. If it happens often, look at the provider.',
+    remedy: 'Do nothing: the request moved. If it happens often, look at the provider.',
     command: 'heddle pool failures POOL',
   },
   {
@@ -181,7 +181,7 @@ export const machineCases: readonly Case[] = [
     of: 'task',
     code: 'NotReady',
     cause: 'The image was not built yet, or its upload to this account failed or is paused.',
-    remedy: 'Look at its builds and uploads.',
+    remedy: 'Check its builds and uploads.',
     command: 'heddle image show IMAGE',
   },
   {

@@ -26,7 +26,7 @@ export const nodeCases: readonly Case[] = [
     code: 'Retryable',
     cause:
       'The network broke, the node rebooted, or its SSH server was restarted. The script continues on the node.',
-    remedy: 'Nothing: the next attempt attaches to the script, and does not start it again.',
+    remedy: 'Do nothing: the next attempt attaches to the script, and does not start it again.',
     command: 'heddle status NAME --watch',
   },
   {
