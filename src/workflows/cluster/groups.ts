@@ -199,7 +199,8 @@ async function send(memory: Memory, id: string): Promise<void> {
     );
     if (memory.state.groups[id]?.ending === true) forgetGroup(memory, id);
   } catch (error) {
-    lose(memory, id, error);
+    // Its end may have been noted, and the group forgotten, while the message was on its way.
+    if (memory.state.groups[id] !== undefined) lose(memory, id, error);
   } finally {
     memory.sending = memory.sending.filter((other) => other !== id);
   }

@@ -1,4 +1,4 @@
-import type { GroupReport, BatchSlotRef } from '../../model/cluster/group.js';
+import type { GroupReport, BatchSlotRef, NodeGroup } from '../../model/cluster/group.js';
 import { isRepeated, lastTaken } from '../../model/cluster/numbered.js';
 import { touchPeers } from '../../model/node/peers.js';
 import { requestBatchSlot, clusterExecutor, releaseBatchSlotOf, nodeFailed } from './cluster-executor.js';
@@ -10,7 +10,7 @@ import { change } from '../entity.js';
 
 /** Applies a group's report: gate counts, batch slots, failures and progress. */
 export function applyReport(memory: Memory, report: GroupReport): void {
-  const { group, seen, quiet, over, peersVersion, summary, incarnation } = report;
+  const { group, seen, incarnation } = report;
   const known = memory.state.groups[group];
   if (known === undefined) return;
   if (report.groupUid !== known.uid || isRepeated(report, known.reported)) {
@@ -32,25 +32,36 @@ export function applyReport(memory: Memory, report: GroupReport): void {
           ),
         }),
   });
-  const isAhead = seen > known.sent;
+  // A report can arrive after the end of its group: it then tells what happened, and nothing of what is under way.
+  const isLost = known.lost === true;
+  const isAhead = !isLost && seen > known.sent;
   changeGroup(memory, group, {
     reported: lastTaken(report, known.reported),
-    seen,
-    quiet,
-    over,
-    peersVersion,
-    ...(isAhead ? { sent: seen } : {}),
-    ...(summary === undefined || seen !== known.sent
-      ? {}
-      : { outputNodes: undefined, unread: undefined, ...summary }),
+    ...(isLost ? {} : progressOf(report, known)),
   });
   countTasks(memory, report.tasks);
   noteAbandoned(memory, report.abandoned);
   takeCounts(memory, report.counts);
   for (const { failure, group: specGroup, remaining } of report.failures)
     nodeFailed(memory, specGroup, failure, remaining);
-  updateBatchSlots(memory, report.leaves, report.asks);
+  updateBatchSlots(memory, report.leaves, isLost ? [] : report.asks);
   if (isAhead) catchUp(memory, group);
+}
+
+function progressOf(
+  { seen, quiet, over, peersVersion, summary }: GroupReport,
+  { sent }: NodeGroup,
+): Partial<NodeGroup> {
+  return {
+    seen,
+    quiet,
+    over,
+    peersVersion,
+    ...(seen > sent ? { sent: seen } : {}),
+    ...(summary === undefined || seen !== sent
+      ? {}
+      : { outputNodes: undefined, unread: undefined, ...summary }),
+  };
 }
 
 function takeCounts(memory: Memory, counts: GroupReport['counts']): void {
