@@ -1,22 +1,32 @@
 import { once } from 'node:events';
+import { within } from '../model/signals.js';
 import { isReaderGone } from './interrupts.js';
 
-// One listener each, however many wait.
-const pending = new Map<NodeJS.WriteStream, Promise<void>>();
-const aborts = new WeakMap<AbortSignal, Promise<void>>();
+// One listener for each stream, however many wait.
+const drains = new WeakMap<NodeJS.WriteStream, Promise<void>>();
 
 /** Settles when more can be written to a standard stream: at once if it has room or no reader, and at the signal. */
 export async function drained(stream: NodeJS.WriteStream, signal: AbortSignal): Promise<void> {
-  if (!stream.writableNeedDrain || isReaderGone() || signal.aborted) return;
-  const waiting =
-    pending.get(stream) ??
-    once(stream, 'drain').then(
-      () => undefined,
-      () => undefined,
-    );
-  pending.set(stream, waiting);
-  const aborted = aborts.get(signal) ?? once(signal, 'abort').then(() => undefined);
-  aborts.set(signal, aborted);
-  await Promise.race([waiting, aborted]);
-  pending.delete(stream);
+  if (!stream.writableNeedDrain || isReaderGone()) return;
+  await within(nextDrain(stream), signal).catch(() => undefined);
+}
+
+/** After the signal, what a slow reader has no room for is dropped: it would fill the memory. */
+export async function writeDraining(
+  stream: NodeJS.WriteStream,
+  data: string | Buffer,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isReaderGone() || (signal.aborted && stream.writableNeedDrain)) return;
+  stream.write(data);
+  await drained(stream, signal);
+}
+
+function nextDrain(stream: NodeJS.WriteStream): Promise<void> {
+  const known = drains.get(stream);
+  if (known !== undefined) return known;
+  const over = (): void => void drains.delete(stream);
+  const drain = once(stream, 'drain').then(over, over);
+  drains.set(stream, drain);
+  return drain;
 }

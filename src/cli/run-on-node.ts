@@ -8,8 +8,7 @@ import { Excerpt } from '../ssh/excerpt.js';
 import type { SshTarget } from '../ssh/target.js';
 import { packStream } from '../store/archive/pack-stream.js';
 import { cleanLine, cleanText } from './clean-text.js';
-import { drained } from './drained.js';
-import { isReaderGone } from './interrupts.js';
+import { writeDraining } from './drained.js';
 import { messageOf } from './report-error.js';
 
 /** How a command ended on a node. */
@@ -141,10 +140,7 @@ function sinkOf(
   const clean = (text: string): string => (stream.isTTY ? cleanText(text) : text);
   const isOver = (): boolean => untilAborted && signal.aborted;
   const put = async (data: string | Buffer): Promise<void> => {
-    // Without a reader, the command is interrupted.
-    if (isReaderGone() || isOver()) return;
-    stream.write(data);
-    await drained(stream, signal);
+    if (!isOver()) await writeDraining(stream, data, signal);
   };
   if (output === 'plain' && !stream.isTTY) return { write: put, end: async () => undefined };
   const decoder = new TextDecoder();

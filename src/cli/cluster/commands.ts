@@ -172,7 +172,7 @@ export const clusterCommands: readonly CommandDefinition[] = [
       option('--action <action>', 'this action only, such as INSTALL', { parse: parseAction }),
       choice(
         '--level <level>',
-        'log lines of this level and above, by default info, which output of scripts is',
+        'log lines of this level and above (default: info, the level of script output)',
         ['debug', 'info', 'warn', 'error'],
       ),
       option('--operation <id>', 'tasks of this operation only'),

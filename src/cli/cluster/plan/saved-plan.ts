@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import { z } from 'zod';
 import { operationsOf } from '../../../client/wait.js';
-import { isSameBasis } from '../../../model/cluster/consent.js';
+import { isSameBasis, type Basis } from '../../../model/cluster/consent.js';
 import type { Json } from '../../../model/json.js';
 import type { ClusterSpec } from '../../../model/cluster/spec.js';
 import { isEmptyPlan } from '../../../model/plan/plan.js';
@@ -156,8 +156,8 @@ export async function checkSavedPlan(
 ): Promise<void> {
   const { basedOn, planDigest, summary, savedAt } = saved;
   const { basis, plan } = preview;
-  const isSameCluster = basedOn.clusterUid === basis.clusterUid;
-  if (isSameCluster && isSameBasis(basedOn, basis) && plan.digest === planDigest) return;
+  if (basedOn.clusterUid === basis.clusterUid && isSameBasis(basedOn, basis) && plan.digest === planDigest)
+    return;
   const status = await client.summary(name).catch(() => undefined);
   const since = (status === undefined ? [] : operationsOf(status)).flatMap((operation) =>
     Number(operation.id) > basedOn.operation
@@ -170,13 +170,23 @@ export async function checkSavedPlan(
     `the plan in ${path} is not what apply would do now, and nothing was changed`,
     `saved ${formatMoment(savedAt)}: ${cleanLine(summary)}`,
     `now: ${isEmptyPlan(plan) ? 'no changes' : describeCounts(preview)}`,
-    ...(basedOn.clusterUid !== undefined && !isSameCluster
-      ? ['The cluster was deleted since, or is another one.']
-      : since.length === 0
-        ? ['No operation began since; a machine, a value or the configuration of the workers has changed.']
-        : since.slice(0, 5).map((line) => `since then: ${line}`)),
+    ...changesSince(basedOn, basis, since),
   ];
   throw new CliError('Refused', lines.join('\n'), { next: replan(saved, path) });
+}
+
+/** @param since each operation that began since. */
+export function changesSince(basedOn: Basis, basis: Basis, since: readonly string[]): readonly string[] {
+  if (basedOn.clusterUid !== undefined && basedOn.clusterUid !== basis.clusterUid)
+    return ['The cluster was deleted since, or is another one.'];
+  if (since.length > 0) return since.slice(0, 5).map((line) => `since then: ${line}`);
+  if (basis.operation !== basedOn.operation)
+    return [`since then: ${basis.operation - basedOn.operation} operations were requested`];
+  if (!isSameBasis(basedOn, basis))
+    return [
+      `The operation that was ${basedOn.state ?? 'under way'} was continued, or has ended, since then.`,
+    ];
+  return ['No operation began since; a machine, a value or the configuration of the workers has changed.'];
 }
 
 function replan(
