@@ -120,11 +120,13 @@ describe('logs of a service', () => {
     expect(end.stderr).not.toContain('has no node');
   });
 
-  it('are no longer followed when what reads them ends by itself', async () => {
+  it('are followed anew on a replaced machine, and until what reads them has ended on every node', async () => {
+    const gate = join(stack.folder, 'ends');
+    const wait = `[ "$HEDDLE_NODE" = app-1 ] || while [ ! -e ${gate} ]; do sleep 0.1; done`;
     const spec = closed({
       name: 'ends',
-      nodes: { app: nodes(1, ['app']) },
-      services: { app: { logs: { command: 'echo read; exit 3' }, actions: {} } },
+      nodes: { app: nodes(2, ['app']) },
+      services: { app: { logs: { command: `echo read; ${wait}; exit 3` }, actions: {} } },
     });
     const { operation } = await stack.client.apply(spec);
     expect((await stack.client.waitFor('ends', operation)).operation.state).toBe('done');
@@ -137,9 +139,15 @@ describe('logs of a service', () => {
         TEMPORAL_NAMESPACE: stack.namespace,
       },
     });
-    await until('it has ended', () => following.stderr().includes('app-1 is no longer followed'));
-    following.child.kill('SIGINT');
-    expect(await following.ended).toMatchObject({ code: 130, stdout: '[app-1] read\n' });
+    await until('one has ended', () => following.stderr().includes('app-1 is no longer followed'));
+    await stack.client.operate('ends', { kind: 'replace', nodes: ['app-1'] });
+    await until('the new machine is read', () => following.stdout().split('[app-1] read').length === 3);
+    expect(following.stderr()).toContain('app-1 has a new machine');
+    await writeFile(gate, '');
+    expect(await following.ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('nothing is left to follow'),
+    });
   });
 
   it('are refused where the file does not name them, with what to do', async () => {

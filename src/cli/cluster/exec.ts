@@ -11,10 +11,10 @@ import { operate, scopeOf } from './operate.js';
 import { outcomeShown } from './outcome.js';
 import { formatCount } from '../format.js';
 import type { Session } from '../session.js';
-import { type NodeSelection, selectNodes } from './select-nodes.js';
+import { type NodeOptions, selectNodes } from './select-nodes.js';
 
 type ExecOptions = Omit<OperationOptions, 'timeout'> &
-  NodeSelection & {
+  NodeOptions & {
     readonly sudo?: true;
     /** Of the command on each node. */
     readonly timeout?: string;
@@ -60,7 +60,7 @@ const run = clusterVerb(
 async function nodesFor(
   { client }: Session,
   name: string,
-  { nodes, services, groups }: NodeSelection,
+  { nodes, services, groups }: NodeOptions,
 ): Promise<readonly string[] | undefined> {
   if (services === undefined && groups === undefined) return nodes;
   return selectNodes(await client.status(name), { nodes, services, groups });

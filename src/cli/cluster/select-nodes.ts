@@ -3,13 +3,16 @@ import { suggest } from '../../schema/suggest.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../errors.js';
 
-/** Which nodes of a cluster a command is about: those that fit all that is given, or all of them. */
-export interface NodeSelection {
+/** Options of commands that select nodes of a cluster: those that fit all that is given, or all of them. */
+export interface NodeOptions {
   readonly nodes?: readonly string[] | undefined;
   /** Nodes with one of these. */
   readonly services?: readonly string[] | undefined;
   readonly groups?: readonly string[] | undefined;
-  /** A single one. */
+}
+
+export interface NodeSelection extends NodeOptions {
+  /** The only one. */
   readonly node?: string | undefined;
 }
 

@@ -12,19 +12,11 @@ import { formatClock } from '../../format.js';
 import { describeLatest } from '../describe-cluster.js';
 import { printFailures } from '../failure-text.js';
 import { openArchive } from './open-archive.js';
-import { describeSelection, type NodeSelection, selectNodes } from '../select-nodes.js';
+import { describeSelection, type NodeOptions, selectNodes } from '../select-nodes.js';
 import { ClusterLogs, readLogs, type Wanted } from './cluster-logs.js';
 import { mergeLogs, type PlacedEntry } from './log-files.js';
-import { serviceLogs, type ServiceLogsOptions } from './service-logs.js';
-
-interface LogsOptions extends ServiceLogsOptions {
-  /** Of tasks, or what services write on their nodes. */
-  readonly source: 'tasks' | 'service';
-  readonly level?: LogLevel;
-}
-
-const levels = ['debug', 'info', 'warn', 'error'] as const;
-type LogLevel = (typeof levels)[number];
+import { levels, type LogLevel, type LogsOptions } from './options.js';
+import { serviceLogs } from './service-logs.js';
 
 const followMs = 300;
 /** An object store is asked less often. */
@@ -75,7 +67,7 @@ export const logs = verb(
 async function nodeFilter(
   { client }: Session,
   name: string,
-  { nodes, services, groups }: NodeSelection,
+  { nodes, services, groups }: NodeOptions,
 ): Promise<((node: string) => boolean) | undefined> {
   if (services !== undefined) {
     const selected = selectNodes(await client.status(name), { nodes, services, groups });
