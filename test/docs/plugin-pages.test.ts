@@ -88,6 +88,23 @@ test.each([
   for (const block of blocksOf(page)) expect(readFile(block, page)).toMatchObject({ ok: true });
 });
 
+test.each([
+  ['docs/guides/migration/ansible.md', 'static'],
+  ['docs/guides/migration/terraform.md', 'aws'],
+  ['docs/guides/vault.md', 'example'],
+])('the accounts in %s have the fields of provider %s, and its cluster files are valid', (page, type) => {
+  const [account] = Object.values(accountsOf(page));
+  expect(account?.type).toBe(type);
+  for (const [key] of Object.entries(account?.fields ?? {}))
+    expect(Object.keys(descriptorOf('provider', type).fields?.admin ?? {})).toContain(key);
+  if (!page.includes('migration')) return;
+  const actions = Object.values(specOf(page).services).flatMap(({ actions: of }) => Object.values(of));
+  for (const action of actions)
+    expect(checkFields(descriptorOf('automator', action.type), 'user', action.fields, []).problems).toEqual(
+      [],
+    );
+});
+
 function specOf(page: string) {
   const files = blocksOf(page).filter((block) => /^name: /.test(block));
   expect(files.length).toBeGreaterThan(0);
@@ -116,7 +133,9 @@ function descriptorOf(type: string, name: string) {
 }
 
 function blocksOf(page: string): readonly string[] {
-  return [...read(page).matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+  return [...read(page).matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', text = '']) =>
+    text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
 }
 
 function read(page: string): string {
