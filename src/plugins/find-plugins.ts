@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
 import {
   checkDescriptor,
@@ -21,7 +20,7 @@ import { readTextFile } from '../schema/read-text.js';
 import { readYaml } from '../schema/yaml-source.js';
 import { problemsFromZod } from '../schema/zod-problems.js';
 import { checkAbilities } from './abilities.js';
-import { isDescriptor, typeFolders } from './plugin-names.js';
+import { isDescriptor, sdkFolder, typeFolders } from './plugin-names.js';
 import {
   checkTreeTrust,
   checkTrust,
@@ -145,7 +144,7 @@ function check<Value>(
 }
 
 /** Runs classes of the older system. */
-const loomAdapter = fileURLToPath(new URL('../../sdk/ruby/heddle_loom.rb', import.meta.url));
+const loomAdapter = join(sdkFolder, 'ruby', 'heddle_loom.rb');
 
 /** The entry file or program, with absolute paths. @throws FileFault */
 export function findFiles(folder: string, descriptor: Descriptor): Pick<FoundPlugin, 'entry' | 'command'> {

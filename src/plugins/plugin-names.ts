@@ -8,6 +8,9 @@ export const typeFolders = { provider: 'providers', automator: 'automators' } as
 /** The folder of this module: `src/plugins` from source, `dist/plugins` when built. */
 export const builtInRoot = fileURLToPath(new URL('.', import.meta.url));
 
+/** The libraries for plugins in other languages. */
+export const sdkFolder = fileURLToPath(new URL('../../sdk/', import.meta.url));
+
 const notDescriptors: ReadonlySet<string> = new Set([
   'package.json',
   'package-lock.json',

@@ -25,6 +25,8 @@ export interface RegisteredPlugin<Context, Instance> {
   readonly folder: string;
   /** Its optional methods, such as list and find. */
   readonly abilities: readonly string[];
+  /** Whether it is a program in any language, such as a class of Loom, rather than a class that gets a context. */
+  readonly isProgram: boolean;
   /** Creates the object for one attempt of one task. */
   readonly create: (context: Context) => Instance;
   /**
@@ -37,7 +39,7 @@ export interface RegisteredPlugin<Context, Instance> {
 /** A loaded plugin. */
 export interface Loaded<Context, Instance> extends Pick<
   RegisteredPlugin<Context, Instance>,
-  'abilities' | 'create' | 'reserve'
+  'abilities' | 'isProgram' | 'create' | 'reserve'
 > {
   readonly close: () => Promise<void>;
   readonly rules?: Descriptor['rules'];

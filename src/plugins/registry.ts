@@ -152,6 +152,7 @@ async function loadInProcess<Context extends PluginContext, Instance>(
   const clients = new Clients(clientPlan(descriptor), Class, (text) => log.info(text));
   return {
     abilities: abilitiesOf(found, methods),
+    isProgram: false,
     create: (context) => new Class({ ...context, client: clients.openerOf(context) }),
     rules: Class.checkFields?.bind(Class),
     close: () => clients.close(),

@@ -61,7 +61,7 @@ export async function cancelAtCall(
   );
   if (ended) return false;
   cancel.abort(new Error('the suite cancelled this call'));
-  endsItself(await inTime(outcome), bench.plugin.descriptor);
+  endsItself(await inTime(outcome), bench.plugin);
   return true;
 }
 

@@ -1,7 +1,7 @@
 import { ok } from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ProgramFault } from '../plugins/errors.js';
-import type { Descriptor } from '../schema/descriptor.js';
+import type { RegisteredProvider } from '../plugins/registry.js';
 
 /** How long a cancelled call may take to end, in ms. */
 const endMs = 30_000;
@@ -31,10 +31,10 @@ export function endsOnRequest(error: unknown): asserts error is Error {
  * Checks besides that a class ended the call by itself. Not for automators: theirs end once the
  * engine has ended the script on the node.
  */
-export function endsItself(error: unknown, { command }: Pick<Descriptor, 'command'>): void {
+export function endsItself(error: unknown, { isProgram }: Pick<RegisteredProvider, 'isProgram'>): void {
   endsOnRequest(error);
   ok(
-    command !== undefined || !(error instanceof ProgramFault),
+    isProgram || !(error instanceof ProgramFault),
     `the class ignores its signal: pass this.signal to what it waits for. ${error.message}`,
   );
 }

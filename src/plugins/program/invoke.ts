@@ -36,10 +36,11 @@ export type ProgramContext = PluginContext & AttemptContext & { readonly shell?:
 export interface ProgramPlugin {
   readonly descriptor: Descriptor;
   readonly pool: ProgramPool;
-  /** Whether the processes are plugin hosts, which receive a method's arguments unchanged. */
-  readonly hosted: boolean;
-  /** The version of the protocol for programs. */
-  readonly protocol: number;
+  /**
+   * The version of the protocol for programs; undefined for plugin hosts, which receive a method's arguments
+   * unchanged.
+   */
+  readonly protocol: number | undefined;
   /** Timeout of a call, in ms. */
   readonly timeMs?: number;
 }
@@ -75,7 +76,7 @@ async function invoke(
   method: Method,
   isAction: boolean,
 ): Promise<Finish> {
-  const { descriptor, hosted, protocol, timeMs } = plugin;
+  const { descriptor, protocol, timeMs } = plugin;
   const { task, fields, signal, log, shell, claims, calls, record, resolveSecret, detach, endsAt } = context;
   const attempt = anySignal([
     signal,
@@ -98,8 +99,8 @@ async function invoke(
     functions: inputFunctions.filter((name) => functions[name] !== undefined),
   };
   const finish = await reservation.run({
-    message: hosted ? hostCall : callMessage(protocol, method.name, method.input, task),
-    allowed: hosted ? requestNames : descriptor.requests,
+    message: protocol === undefined ? hostCall : callMessage(protocol, method.name, method.input, task),
+    allowed: protocol === undefined ? requestNames : descriptor.requests,
     services: { shell, claims, calls, record, secret: resolveSecret, ...functions },
     log,
     stop,

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { childEnvironment } from '../../config/child-environment.js';
 import type { Json, JsonObject } from '../../model/json.js';
@@ -19,6 +18,7 @@ import {
 import { PluginError } from '../errors.js';
 import type { FoundPlugin } from '../find-plugins.js';
 import { abilitiesOf } from '../load-class.js';
+import { sdkFolder } from '../plugin-names.js';
 import type {
   AutomatorContext,
   AutomatorWithAbilities,
@@ -44,10 +44,8 @@ export interface ProgramOptions {
   readonly say?: (text: string) => void;
 }
 
-const sdk = fileURLToPath(new URL('../../../sdk/', import.meta.url));
-
 /** Where interpreters look for the libraries for plugins, by the names of their variables. */
-const libraryFolders = { PYTHONPATH: join(sdk, 'python'), RUBYLIB: join(sdk, 'ruby') } as const;
+const libraryFolders = { PYTHONPATH: join(sdkFolder, 'python'), RUBYLIB: join(sdkFolder, 'ruby') } as const;
 
 const defaultLimits = { memoryMb: 512, processes: 32, calls: 200 };
 
@@ -85,8 +83,6 @@ async function loadProgram<Context extends ProgramContext, Instance>(
   create: (plugin: ProgramPlugin, context: Context, abilities: readonly string[]) => Instance,
 ): Promise<Loaded<Context, Instance>> {
   const { descriptor, command, folder, entry } = found;
-  const protocol = negotiateProtocol(descriptor.protocol);
-  if (protocol === undefined) throw new Error('it speaks no version of the protocol that this Heddle speaks');
   const { memoryMb, processes, calls, timeMs } = mergeLimits(
     descriptor.limits,
     allLimits[descriptor.name] ?? {},
@@ -115,21 +111,33 @@ async function loadProgram<Context extends ProgramContext, Instance>(
     },
   });
   const launch = { plugin: descriptor.name, cwd: folder, environment, memoryBytes: memoryMb * 1024 * 1024 };
-  const finish = (pool: HostPool | OneShotPool, abilities: readonly string[]): Loaded<Context, Instance> => {
-    const plugin = { descriptor, pool, hosted: command === undefined, protocol, timeMs };
+  const finish = (
+    pool: HostPool | OneShotPool,
+    abilities: readonly string[],
+    protocol?: number,
+  ): Loaded<Context, Instance> => {
+    const plugin = { descriptor, pool, protocol, timeMs };
     return {
       abilities,
+      isProgram: command !== undefined,
       create: (context) => create(plugin, context, abilities),
       reserve: (signal) => pool.reserve(signal),
       close: () => pool.close(),
     };
   };
   if (command !== undefined) {
+    const protocol = negotiateProtocol(descriptor.protocol);
+    if (protocol === undefined)
+      throw new Error('it speaks no version of the protocol that this Heddle speaks');
     const [program = ''] = command;
     const path = environment['PATH'] ?? '';
     if (!isAbsolute(program) && !path.split(delimiter).some((place) => existsSync(join(place, program))))
       throw new Error(`program ${program} is not on PATH (${path})`);
-    return finish(new OneShotPool(sandbox, { ...launch, command }, processes), descriptor.abilities);
+    return finish(
+      new OneShotPool(sandbox, { ...launch, command }, processes),
+      descriptor.abilities,
+      protocol,
+    );
   }
   const load = { entry, class: descriptor.class ?? '', clients: clientPlan(descriptor) };
   const pool = new HostPool(sandbox, { ...launch, load, processes, calls, say });

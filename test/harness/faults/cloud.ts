@@ -161,6 +161,7 @@ export function openCloud(): Cloud {
     provider: {
       descriptor: { ...descriptor, idempotency: 'token' },
       digest: 'memory',
+      isProgram: false,
       folder: '/',
       abilities: ['list', 'find', 'nodeReused', 'nodeDeleted'],
       create: (context) => new MemoryProvider(context),
