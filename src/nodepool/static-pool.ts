@@ -1,4 +1,5 @@
 import type { JsonObject } from '../model/json.js';
+import { hostKeySchema } from '../schema/config-accounts.js';
 import { warningAt, type Path, type Problem } from '../schema/problem.js';
 import { leftOut, remarkUnread } from './remarks.js';
 import type { Taking } from './taking.js';
@@ -6,7 +7,6 @@ import type { NodepoolMachine, NodepoolPool } from './written.js';
 
 /** The default login user. */
 const defaultUser = 'zuul';
-const hostKey = /^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( .*)?$/;
 
 /**
  * A provider pool of existing machines, with an account for them: one for each set of machines
@@ -88,7 +88,7 @@ function remarkMachine(machine: NodepoolMachine, path: Path): readonly Problem[]
         'Nodes are reached by SSH.',
       ),
     ];
-  const bad = (machine['host-key'] ?? []).filter((key) => !hostKey.test(key));
+  const bad = (machine['host-key'] ?? []).filter((key) => !isHostKey(key));
   return [
     ...(machine['host-key-checking'] === false
       ? [
@@ -118,7 +118,7 @@ function toMachine(machine: NodepoolMachine): JsonObject {
     'host-key': keys = [],
     'host-key-checking': checks = true,
   } = machine;
-  const known = checks ? keys.filter((key) => hostKey.test(key)) : [];
+  const known = checks ? keys.filter((key) => isHostKey(key)) : [];
   const slots = slotsOf(machine);
   return {
     name: name
@@ -131,4 +131,8 @@ function toMachine(machine: NodepoolMachine): JsonObject {
     ...(known.length === 0 ? {} : { hostKey: known.length === 1 ? (known[0] ?? '') : known }),
     ...(slots === 1 ? {} : { slots }),
   };
+}
+
+function isHostKey(text: string): boolean {
+  return hostKeySchema.safeParse(text).success;
 }

@@ -32,7 +32,7 @@ export const commandSchema = z
 
 const socketSchema = z.string().min(1).register(fileKinds, { kind: 'socket' });
 
-const hostKeySchema = z
+export const hostKeySchema = z
   .string()
   .regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( [^\r\n]*)?$/, { error: 'A public key: "ssh-ed25519 AAAA…".' });
 

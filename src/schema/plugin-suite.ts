@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fieldsSchema } from './any-fields.js';
-import { secretTextSchema } from './config-accounts.js';
+import { hostKeySchema, secretTextSchema } from './config-accounts.js';
 import type { PluginType } from './descriptor.js';
 import { durationSchema } from './duration.js';
 import { foreignNameSchema } from './names.js';
@@ -68,10 +68,10 @@ const nodeSchema = z.strictObject({
   privateKey: secretTextSchema
     .exactOptional()
     .meta({ title: 'Private key', description: 'A reference such as {secret: "file:id_ed25519"}.' }),
-  hostKey: z
-    .string()
-    .regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}$/, { error: 'A public key: "ssh-ed25519 AAAA…".' })
-    .meta({ title: 'Host key', description: 'Public key of its SSH server: "ssh-ed25519 AAAA…".' }),
+  hostKey: hostKeySchema.meta({
+    title: 'Host key',
+    description: 'Public key of its SSH server: "ssh-ed25519 AAAA…".',
+  }),
 });
 
 /** The settings of `heddle plugins test`, in NAME.suite.yaml beside the descriptor. */
