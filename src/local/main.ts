@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { apiKeyFile } from './api-key.js';
 import { messageOf } from './errors.js';
 import { pino } from 'pino';
@@ -25,7 +26,10 @@ async function main(args: readonly string[]): Promise<void> {
     const service = await startService(options, log);
     const stop = (signal: NodeJS.Signals): void => {
       log.info(`${signal}: the machines lose their power`);
-      service.stop().then(
+      const removed = service
+        .stop()
+        .then(() => (options.isTemporary ? removeFolder(options.dataFolder) : undefined));
+      removed.then(
         () => process.exit(0),
         (error: unknown) => {
           log.error(`the service could not stop cleanly: ${messageOf(error)}`);
@@ -36,6 +40,8 @@ async function main(args: readonly string[]): Promise<void> {
     process.once('SIGTERM', stop).once('SIGINT', stop);
     // Only a parent with an IPC channel wants this.
     process.once('disconnect', () => stop('SIGTERM')).channel?.unref();
+    // It was killed while this program started.
+    if (process.connected === false) stop('SIGTERM');
     process.on('SIGUSR2', () => service.dump());
     log.info({ ...service.about }, `machine service at ${service.about.endpoint}`);
     process.stdout.write(
@@ -45,6 +51,10 @@ async function main(args: readonly string[]): Promise<void> {
     process.stderr.write(`The machine service did not start. ${messageOf(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+function removeFolder(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
 function readOptions(args: readonly string[]): Options | undefined {

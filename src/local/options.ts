@@ -13,6 +13,7 @@ export const usage = `Usage: main.js --data FOLDER [options]
   --delete-delay MS      how long a deleted machine is still seen (default 200)
   --write-delay MS       how long writing and capturing an image takes at least (default 0)
   --page-size N          most machines in one answer, whatever limit is asked for (default 1000)
+  --temporary            remove FOLDER at the end of the service
   --log-level LEVEL      debug, info (default), warn or error`;
 
 export interface Options {
@@ -28,6 +29,7 @@ export interface Options {
   readonly deleteDelayMs: number;
   readonly writeDelayMs: number;
   readonly pageSize: number;
+  readonly isTemporary: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -48,6 +50,7 @@ export function parseOptions(args: readonly string[]): Options {
       'delete-delay': text,
       'write-delay': text,
       'page-size': text,
+      temporary: { type: 'boolean' },
       'log-level': text,
     },
   });
@@ -64,6 +67,7 @@ export function parseOptions(args: readonly string[]): Options {
     deleteDelayMs: number('--delete-delay', values['delete-delay'], 200, 3_600_000),
     writeDelayMs: number('--write-delay', values['write-delay'], 0, 3_600_000),
     pageSize: Math.max(1, number('--page-size', values['page-size'], 1_000, 1_000)),
+    isTemporary: values.temporary === true,
     logLevel: oneOf('--log-level', values['log-level'], ['info', 'debug', 'warn', 'error']),
   };
 }

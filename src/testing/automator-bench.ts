@@ -289,8 +289,7 @@ export async function openAutomatorBench(
       bench,
       redact: (text) => bench.redact(text),
       close: async () => {
-        await node.close();
-        await registry.close();
+        await node.close().finally(() => registry.close());
       },
     };
   } catch (error) {

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createPool } from '../ssh/pool.js';
 import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
-import { startMachineService } from './machine-service.js';
+import { startMachineService, type MachineService } from './machine-service.js';
 
 /** A node with real SSH, behind a connection that can be cut. */
 export interface CuttableNode {
@@ -54,8 +54,7 @@ export async function openNode(open: () => Promise<SuiteNode> = () => openMachin
       (await createShell({ pool, target, runId: 'look' }).exec(['sh', '-c', text])).stdout,
     close: async () => {
       await pool.closeAll();
-      await link.close();
-      await close();
+      await link.close().finally(close);
     },
   };
 }
@@ -63,6 +62,15 @@ export async function openNode(open: () => Promise<SuiteNode> = () => openMachin
 /** A machine of a machine service of its own. */
 export async function openMachine(kind?: 'directory' | 'sandbox'): Promise<SuiteNode> {
   const service = await startMachineService({ kind });
+  try {
+    return { ...(await createMachine(service)), close: () => service.close() };
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}
+
+async function createMachine(service: MachineService): Promise<SuiteNode> {
   const request = {
     key: 'suite/node-1/1',
     token: 'token-of-the-suite',
@@ -77,7 +85,7 @@ export async function openMachine(kind?: 'directory' | 'sandbox'): Promise<Suite
     machine = (await service.call('GET', `/v1/machines/${id}`)) as Described;
   } while (machine.state !== 'running');
   const { address: host, port, user, password, hostKey } = machine;
-  return { host, port, user, password, hostKey, close: () => service.close() };
+  return { host, port, user, password, hostKey };
 }
 
 async function openLink(host: string, port: number) {

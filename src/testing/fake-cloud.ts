@@ -1,7 +1,10 @@
 import { startMachineService, type MachineService, type MachineServiceOptions } from './machine-service.js';
 import { openProxy, type CallFault, type PassingCall } from './proxy.js';
 
-/** How often an API fails by itself. A repeated call passes, so that callers that retry get through. */
+/**
+ * How often an API fails by itself. A repeated call passes, so that callers that retry get through; its turn
+ * comes with the next call.
+ */
 export interface Flakiness {
   /** Every how many calls one is refused, with 429 and 503 in turn. Default: none. */
   readonly refuseEvery?: number | undefined;
@@ -23,17 +26,26 @@ export interface FlakyApi {
 export async function startFlakyApi(target: string, flakiness: Flakiness): Promise<FlakyApi> {
   const proxy = await openProxy(target);
   const spared = new Set<string>();
+  /** Failures that wait for a call, the oldest first. */
+  const due = new Set<'refuse' | 'lose'>();
   let isCalm = false;
   let refused = 0;
   let lost = 0;
   const faultOf = ({ method, path, number }: PassingCall): CallFault | undefined => {
-    const [isRefused, isLost] = [isTurn(number, flakiness.refuseEvery), isTurn(number, flakiness.loseEvery)];
+    if (isCalm) return undefined;
+    if (isTurn(number, flakiness.refuseEvery)) due.add('refuse');
+    if (isTurn(number, flakiness.loseEvery)) due.add('lose');
     const call = `${method} ${path}`;
-    if (isCalm || spared.delete(call) || (!isRefused && !isLost)) return undefined;
+    const [fault] = due;
+    if (spared.delete(call) || fault === undefined) return undefined;
+    due.delete(fault);
     spared.add(call);
-    if (isRefused) refused += 1;
-    else lost += 1;
-    return isRefused ? refusals[refused % refusals.length] : { kind: 'lose' };
+    if (fault === 'lose') {
+      lost += 1;
+      return { kind: 'lose' };
+    }
+    refused += 1;
+    return refusals[(refused - 1) % refusals.length];
   };
   proxy.set(faultOf);
   return {
@@ -80,15 +92,17 @@ export async function startFakeCloud({
   ...flakiness
 }: FakeCloudOptions = {}): Promise<FakeCloud> {
   const service = await startMachineService({ pageSize, lagMs });
-  const api = await startFlakyApi(service.endpoint, flakiness);
+  const api = await startFlakyApi(service.endpoint, flakiness).catch(async (error: unknown) => {
+    await service.close();
+    throw error;
+  });
   return {
     ...service,
     endpoint: api.endpoint,
     calm: api.calm,
     failures: api.failures,
     close: async () => {
-      await api.close();
-      await service.close();
+      await api.close().finally(() => service.close());
     },
   };
 }

@@ -55,6 +55,7 @@ export async function startMachineService({
   pageSize = 2,
   lagMs = 0,
 }: MachineServiceOptions = {}): Promise<MachineService> {
+  // The service removes it, also if this process is killed.
   const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
   const settings = [
     '--boot-delay',
@@ -65,6 +66,7 @@ export async function startMachineService({
     `${pageSize}`,
     '--log-level',
     'warn',
+    '--temporary',
   ];
   const child = spawn(process.execPath, [program, '--data', folder, '--kind', kind, ...settings], {
     // The channel ends it if this process is killed. Ctrl-C must not: cases delete their machines first.
@@ -77,11 +79,21 @@ export async function startMachineService({
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
   child.channel?.unref();
-  const first = await firstLine(child);
-  if (first === undefined) {
+  try {
+    return await connect(child, { pageSize, lagMs, close });
+  } catch (error) {
     await close();
-    throw new Error(`the machine service did not start; is ${program} built?`);
+    throw error;
   }
+}
+
+/** The client of a service that starts. */
+async function connect(
+  child: ChildProcess,
+  { pageSize, lagMs, close }: { readonly lagMs: number } & Pick<MachineService, 'pageSize' | 'close'>,
+): Promise<MachineService> {
+  const first = await firstLine(child);
+  if (first === undefined) throw new Error(`the machine service did not start; is ${program} built?`);
   const { endpoint, apiKeyFile } = JSON.parse(first) as {
     readonly endpoint: string;
     readonly apiKeyFile: string;

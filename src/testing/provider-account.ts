@@ -13,17 +13,18 @@ export async function openProviderBench(
   surroundings: Surroundings = noSurroundings,
 ): ReturnType<SuiteOptions<never, ProviderBench>['open']> {
   const registry = await loadPlugins(options.folders, surroundings);
-  const closers = [() => registry.close()];
-  const close = async (): Promise<void> => {
-    for (const end of closers.toReversed()) await end();
+  let close = (): Promise<void> => registry.close();
+  const closeFirst = (end: () => Promise<void>): void => {
+    const others = close;
+    close = () => end().finally(others);
   };
   try {
     const plugin = registry.provider(options.name);
     const account = await options.open();
-    if (account.close !== undefined) closers.push(account.close);
+    if (account.close !== undefined) closeFirst(account.close);
     const { endpoint } = options;
     const proxy = endpoint === undefined ? undefined : await openProxy(textAt(account.admin, endpoint));
-    if (proxy !== undefined) closers.push(() => proxy.close());
+    if (proxy !== undefined) closeFirst(() => proxy.close());
     const redirected = endpoint === undefined || proxy === undefined ? {} : { [endpoint]: proxy.endpoint };
     const written = { admin: { ...account.admin, ...redirected }, user: account.user ?? {} };
     const { fields, secrets } = await readFields(plugin.descriptor, written, surroundings);

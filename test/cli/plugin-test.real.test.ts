@@ -121,6 +121,7 @@ describe('heddle plugins test', () => {
       stdout: expect.stringMatching(/^sound: 5 passed, 0 failed/m),
     });
     // The descriptor does not say that lists are late.
+    writeFileSync(file, 'cloud: {lag: 1m, pageSize: 3}\n');
     expect(await run('test', 'sound', '--settings', file, '--case', 'list-pages')).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(

@@ -14,6 +14,7 @@ describe('command line of the machine service', () => {
       deleteDelayMs: 200,
       writeDelayMs: 0,
       pageSize: 1_000,
+      isTemporary: false,
       logLevel: 'info',
     });
   });

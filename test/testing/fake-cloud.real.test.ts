@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { startFakeCloud, startFlakyApi, type FakeCloud } from '../../src/testing/index.js';
@@ -65,16 +65,25 @@ test('a flaky API refuses calls and loses answers in turn, and lets the repeated
       const answers = [];
       for (const path of ['/v1/machines', '/v1/images'])
         for (let n = 0; n < 6; n += 1) answers.push(await ask(path));
+      // A turn that comes with a repeated call, or together with another one, is the next call's.
       expect(answers).toEqual([
-        ...['200', '200', '503', '200', '200', '429 1'],
-        ...['200', 'lost', '200', '200', '200', '429 1'].map((answer, at) => (at === 5 ? '503' : answer)),
+        ...['200', '200', '429 1', '200', 'lost', '200'],
+        ...['503', '200', 'lost', '200', '429 1', '200'],
       ]);
-      expect(flaky.failures()).toEqual({ refused: 3, lost: 1 });
+      expect(flaky.failures()).toEqual({ refused: 3, lost: 2 });
       flaky.calm(true);
       for (let n = 0; n < 12; n += 1) expect(await ask('/v1/machines')).toBe('200');
     } finally {
       await flaky.close();
     }
+  });
+});
+
+test('a flaky API loses answers although each loss comes together with a refusal', async () => {
+  await withCloud({ refuseEvery: 2, loseEvery: 4 }, async (cloud) => {
+    for (let n = 0; n < 12; n += 1)
+      await fetch(`${cloud.endpoint}/v1/machines?limit=${n + 1}`).catch(() => undefined);
+    expect(cloud.failures()).toEqual({ refused: 6, lost: 2 });
   });
 });
 
@@ -112,4 +121,6 @@ test('heddle plugins cloud runs one until it is interrupted, and its service end
   killed.child.kill('SIGKILL');
   await killed.ended;
   await expect.poll(services, { timeout: 10_000 }).toBe(0);
+  // It removed its folder before it ended.
+  expect(readdirSync(folder)).toEqual([]);
 });

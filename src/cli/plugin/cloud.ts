@@ -13,18 +13,21 @@ interface CloudOptions
 export async function cloud({ lag, ...options }: CloudOptions): Promise<number> {
   const output = createOutput(options);
   const { signal, happened, release } = catchInterrupt();
-  const fake = await startFakeCloud({ ...options, lagMs: lag });
   try {
-    const fields = { endpoint: fake.endpoint, apiKey: fake.apiKey, flavor: 'tiny', image: 'host' };
-    output.document({ ...fields, pid: process.pid });
-    for (const [name, value] of Object.entries(fields)) output.line(`${name.padEnd(8)}  ${value}`);
-    output.line('runs until Ctrl-C, which ends its machines');
-    if (!signal.aborted) await happened.catch(() => undefined);
-    const { refused, lost } = fake.failures();
-    output.note(`${refused} calls were refused, ${lost} answers lost`);
-    return 0;
+    const fake = await startFakeCloud({ ...options, lagMs: lag });
+    try {
+      const fields = { endpoint: fake.endpoint, apiKey: fake.apiKey, flavor: 'tiny', image: 'host' };
+      output.document({ ...fields, pid: process.pid });
+      for (const [name, value] of Object.entries(fields)) output.line(`${name.padEnd(8)}  ${value}`);
+      output.line('runs until Ctrl-C, which ends its machines');
+      if (!signal.aborted) await happened.catch(() => undefined);
+      const { refused, lost } = fake.failures();
+      output.note(`${refused} calls were refused, ${lost} answers lost`);
+      return 0;
+    } finally {
+      await fake.close();
+    }
   } finally {
     release();
-    await fake.close();
   }
 }
