@@ -3,12 +3,23 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { WithStartWorkflowOperation } from '@temporalio/client';
+import { WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { shareServerTime } from '../../src/client/server-clock.js';
 import { sendContent } from '../../src/client/artifact/content.js';
-import { artifactPartWorkflowId } from '../../src/model/names.js';
+import { packCluster } from '../../src/model/cluster/carry.js';
+import { newGroup, type GroupStart } from '../../src/model/cluster/group.js';
+import { defaultLimits } from '../../src/model/cluster/limits.js';
+import type { ClusterState } from '../../src/model/cluster/state.js';
+import {
+  artifactPartWorkflowId,
+  groupQueue,
+  groupWorkflowId,
+  groupWorkflowType,
+  workflowQueue,
+} from '../../src/model/names.js';
+import { noPeers } from '../../src/model/node/peers.js';
 import { until } from '../harness/until.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
@@ -139,7 +150,67 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
     const { operation: deletion = '' } = await client.delete('slow');
     expect((await client.waitFor('slow', deletion, { everyMs: 100 })).operation.state).toBe('done');
   });
+
+  it('a run notices that a group of an earlier run has ended: within minutes, or as it begins', async () => {
+    const { workflow } = stack.client.temporal;
+    const group = groupWorkflowId('split', '1');
+    const run = (): Promise<WorkflowHandle> =>
+      workflow.start('cluster', {
+        workflowId: 'cluster/split',
+        taskQueue: workflowQueue,
+        args: [{ carried: packCluster(waitingForGroup) }],
+      });
+    const failed = async (): Promise<number | undefined> =>
+      (await stack.client.summary('split')).groups?.[0]?.failed;
+
+    // Another start of it: it ignores what is meant for the one that the cluster knows.
+    const other: GroupStart = {
+      cluster: 'split',
+      clusterUid: 'of-split',
+      group: '1',
+      uid: 'other',
+      operation: 'create',
+      limits: defaultLimits,
+    };
+    const silent = await workflow.start(groupWorkflowType, {
+      workflowId: group,
+      taskQueue: groupQueue,
+      args: [other],
+    });
+    const first = await run();
+    await skip('6 minutes');
+    expect(await failed()).toBe(0);
+    await silent.terminate();
+    await skip('5 minutes');
+    await until('the cluster notices', async () => (await failed()) === 1);
+    await first.terminate();
+
+    const second = await run();
+    await until('the cluster notices', async () => (await failed()) === 1);
+    await second.terminate();
+  });
 });
+
+/** A cluster whose only node is in a group that has not answered its first instructions. */
+const waitingForGroup: ClusterState = {
+  name: 'split',
+  uid: 'of-split',
+  stopped: [],
+  retired: {},
+  nodes: {},
+  peers: noPeers,
+  queue: [],
+  revisions: [],
+  scaled: {},
+  achievedCounts: {},
+  history: [],
+  checks: { asked: 0, done: 0 },
+  incarnation: 1,
+  counters: { operation: 1, nodenum: 1, group: 1, revision: 1 },
+  groups: { 1: { ...newGroup, uid: 'of-1', members: { app: [[1, 1]] }, sent: 1, quiet: false, over: false } },
+  features: { searchAttributes: false },
+  limits: defaultLimits,
+};
 
 /** A provider whose machines never come, and that is asked about them once a minute. */
 async function writeSlowProvider(folder: string): Promise<void> {

@@ -97,8 +97,22 @@ export function instructAll(memory: Memory, instruction: Instruction): void {
  */
 export function resumeGroups(memory: Memory): void {
   if (memory.state.unplanned === true) instructAll(memory, stopWork);
-  for (const [id, { unread }] of Object.entries(memory.state.groups))
-    if (unread === true) instruct(memory, id, askState);
+  for (const [id, group] of Object.entries(memory.state.groups))
+    if (group.unread === true || isAtWork(group)) instruct(memory, id, askState);
+}
+
+/** How long a group at work may be gone before the cluster notices. */
+const askEvery = '5 minutes';
+
+/** The server does not tell a run that a group of an earlier run has ended; an instruction to it fails. */
+export async function keepAsking(memory: Memory): Promise<never> {
+  const atWork = (): readonly string[] =>
+    Object.entries(memory.state.groups).flatMap(([id, group]) => (isAtWork(group) ? [id] : []));
+  for (;;) {
+    await condition(() => atWork().length > 0);
+    await sleep(askEvery);
+    for (const id of atWork()) instruct(memory, id, askState);
+  }
 }
 
 const stopWork: Instruction = { do: 'halt', how: 'stop' };
@@ -147,6 +161,11 @@ export function groupsQuiet(memory: Memory): boolean {
   return Object.values(memory.state.groups).every(
     (group) => isUpToDate(group) && (group.quiet || group.over),
   );
+}
+
+/** The cluster waits for a report. */
+function isAtWork(group: NodeGroup): boolean {
+  return !isUpToDate(group) || !(group.quiet || group.over);
 }
 
 function isUpToDate({ pending, sent, seen }: NodeGroup): boolean {
@@ -249,7 +268,7 @@ async function startOnceFree(memory: Memory, id: string): Promise<void> {
   }
 }
 
-/** Only the run that started a group learns of its end; a further run finds out by its next instruction. */
+/** Only the run that started a group learns of its end; `keepAsking` finds out in a further run. */
 function noteEnd(memory: Memory, id: string, uid: string, error: unknown): void {
   takeMessage();
   leaveMark();

@@ -42,7 +42,7 @@ import {
   refuseRetry,
 } from './accept.js';
 import { keepPublishing, noteOutcome } from './events.js';
-import { areSent, keepInstructing, resumeGroups, unreadText } from './groups.js';
+import { areSent, keepAsking, keepInstructing, resumeGroups, unreadText } from './groups.js';
 import { requestCheck, isCheckDue, probeMachines, repairMachines } from './check-machines.js';
 import { checkLease, releaseLease, grantLease, nodeReply, refuseLease } from './lease.js';
 import { exchangeOutputs, followImports, noteChangedImports, noteReader } from './outputs.js';
@@ -100,6 +100,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
           },
     background: [
       () => keepInstructing(memory),
+      () => keepAsking(memory),
       () => keepSearchAttributes(memory),
       () => keepMemo(memory),
       () => keepPublishing(memory),
