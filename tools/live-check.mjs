@@ -25,6 +25,10 @@ const help = `usage: node tools/live-check.mjs --config heddle.yaml --account NA
 const cluster = 'live-check';
 const readyMs = 60_000;
 const longestStepMs = 30 * 60_000;
+/** Longest time of a command that only reads. */
+const longestLookMs = 5 * 60_000;
+/** Longest time of a command to end after it was asked to. */
+const longestEndMs = 60_000;
 
 /** @param {readonly string[]} words @returns {Promise<number>} the exit code */
 export async function liveCheck(words) {
@@ -47,6 +51,7 @@ export async function liveCheck(words) {
     process.stdout.write(`${help}\n`);
     return options.help ? 0 : 2;
   }
+  const spec = await clusterFile(resolve(config), { ...options, account });
   const folder = join(root, '.heddle', `live-check-${process.pid}`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const interrupted = new AbortController();
@@ -57,10 +62,7 @@ export async function liveCheck(words) {
   const results = [];
   let left = 'unknown: Heddle did not start';
   try {
-    await writeFile(
-      join(folder, 'cluster.yaml'),
-      await clusterFile(resolve(config), { ...options, account }),
-    );
+    await writeFile(join(folder, 'cluster.yaml'), spec);
     const stop = await startDev(heddle);
     try {
       await runSteps(heddle, stepsOf(account, options.power), results, interrupted.signal);
@@ -94,26 +96,36 @@ function heddleIn(folder, config) {
   const env = { ...process.env, HEDDLE_DATA_FOLDER: folder, HEDDLE_CONFIG: config };
   for (const name of Object.keys(env))
     if (name.startsWith('TEMPORAL_') && name !== 'TEMPORAL_CLI') delete env[name];
-  const start = (/** @type {readonly string[]} */ ...words) =>
-    spawn(process.execPath, [join(root, 'bin', 'heddle.mjs'), ...words], {
+  const start = (/** @type {readonly string[]} */ ...words) => {
+    const child = spawn(process.execPath, [join(root, 'bin', 'heddle.mjs'), ...words], {
       cwd: folder,
       env,
       // The channel closes if this program is killed, and `heddle dev` ends with it.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
     });
-  /** @param {readonly string[]} words @param {AbortSignal} [signal] */
+    const output = { out: '', err: '' };
+    child.stdout?.setEncoding('utf8').on('data', (text) => (output.out += text));
+    child.stderr?.setEncoding('utf8').on('data', (text) => (output.err += text));
+    const ended = once(child, 'close').then(([code]) => code);
+    const end = async () => {
+      child.kill('SIGINT');
+      const killing = setTimeout(() => child.kill('SIGKILL'), longestEndMs);
+      await ended;
+      clearTimeout(killing);
+    };
+    return { child, output, ended, end };
+  };
+  /** @param {readonly string[]} words @param {AbortSignal} signal ends it */
   const run = async (words, signal) => {
-    const child = start(...words);
-    let [out, err] = ['', ''];
-    child.stdout?.setEncoding('utf8').on('data', (text) => (out += text));
-    child.stderr?.setEncoding('utf8').on('data', (text) => (err += text));
-    const end = () => child.kill('SIGINT');
-    signal?.addEventListener('abort', end);
-    const [code] = await once(child, 'close');
-    signal?.removeEventListener('abort', end);
-    if (code !== 0) throw new Error(`heddle ${words[0]} ended with ${code}: ${err.trim() || out.trim()}`);
-    return out;
+    const { output, ended, end } = start(...words);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) void end();
+    const code = await ended;
+    signal.removeEventListener('abort', end);
+    if (code !== 0)
+      throw new Error(`heddle ${words[0]} ended with ${code}: ${output.err.trim() || output.out.trim()}`);
+    return output.out;
   };
   return { start, run };
 }
@@ -126,7 +138,7 @@ function heddleIn(folder, config) {
  */
 async function clusterFile(config, { account, hardware, image, count, fields }) {
   const { parse } = await import('yaml');
-  const { providers = {} } = parse(await readFile(config, 'utf8'));
+  const { providers = {} } = parse(await readFile(config, 'utf8')) ?? {};
   const own = providers[account];
   if (own === undefined) throw new Error(`${config} has no account ${account}`);
   const group = {
@@ -147,21 +159,13 @@ async function clusterFile(config, { account, hardware, image, count, fields }) 
 
 /** @param {Heddle} heddle @returns {Promise<() => Promise<void>>} stops it */
 async function startDev({ start }) {
-  const child = start('dev', '--port', '0', '--ui-port', '0', '--json');
-  let [out, err] = ['', ''];
-  child.stdout?.setEncoding('utf8').on('data', (text) => (out += text));
-  child.stderr?.setEncoding('utf8').on('data', (text) => (err += text));
-  for (const end = Date.now() + readyMs; !out.includes('\n'); await pause(100)) {
-    if (child.exitCode !== null || Date.now() > end) {
-      child.kill('SIGTERM');
-      throw new Error(`heddle dev did not start: ${err}`);
-    }
+  const { child, output, end } = start('dev', '--port', '0', '--ui-port', '0', '--json');
+  for (const over = Date.now() + readyMs; !output.out.includes('\n'); await pause(100)) {
+    if (child.exitCode === null && Date.now() <= over) continue;
+    await end();
+    throw new Error(`heddle dev did not start: ${output.err}`);
   }
-  return async () => {
-    const ended = once(child, 'close');
-    child.kill('SIGINT');
-    await ended;
-  };
+  return end;
 }
 
 /**
@@ -209,19 +213,24 @@ async function runSteps({ run }, steps, results, signal) {
  * @param {Result[]} results
  */
 async function cleanUp({ run }, account, results) {
-  const listed = await run(['list', '--json']).catch(() => cluster);
+  const listed = await run(['list', '--json'], AbortSignal.timeout(longestLookMs)).catch(() => cluster);
   if (listed.includes(cluster)) {
     say('deletes the cluster');
     // A delete takes the place of what was interrupted.
-    const fault = await run(['delete', cluster, '--yes']).then(() => '', messageOf);
+    const limit = AbortSignal.timeout(longestStepMs);
+    const fault = await run(['delete', cluster, '--yes'], limit).then(() => '', messageOf);
     results.push({ name: 'clean-up', ok: fault === '', seconds: 0, detail: fault });
   }
   try {
-    const { report } = JSON.parse(await run(['leaks', '--sweep', '--json']));
+    const limit = AbortSignal.timeout(longestLookMs);
+    const { report } = JSON.parse(await run(['leaks', '--sweep', '--json'], limit));
     const own = report.accounts.find((/** @type {{ name: string }} */ { name }) => name === account);
-    if (own?.unable !== undefined) return `unknown: ${own.unable}`;
-    if ((own?.machines ?? 0) === 0) return '';
-    const leaks = report.leaks.map((/** @type {{ providerid: string }} */ { providerid }) => providerid);
+    if (own === undefined) return 'unknown: the sweep did not check the account';
+    if (own.unable !== undefined) return `unknown: ${own.unable}`;
+    if (own.machines === 0) return '';
+    const leaks = report.leaks.flatMap((/** @type {{ account: string, providerid: string }} */ leak) =>
+      leak.account === account ? [leak.providerid] : [],
+    );
     return `${own.machines} machines; orphaned: ${leaks.join(', ') || 'none'}`;
   } catch (error) {
     return `unknown: ${messageOf(error)}`;

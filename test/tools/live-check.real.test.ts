@@ -119,10 +119,15 @@ describe.skipIf(motoIsMissing() !== undefined)('the live check of an account of 
       hostKeys: 'provided',
     };
     const fields = JSON.stringify({ publicKeys: [publicLine(key)] });
-    const { code, report } = await check('aws', account, '--fields', fields).ended;
+    const { code, report } = await check('aws', account, '--fields', fields, '--power', 'switch').ended;
     expect(report).toContain('| a cluster is created | passed |');
+    expect(report).toMatch(
+      /\| power off \| failed \| .* \| heddle machine ended with 1: .* does not support POWER_OFF/,
+    );
+    expect(report).not.toContain('| a node is replaced |');
+    expect(report).toContain('| clean-up | passed |');
     expect(report).toContain('Left in the account: nothing');
-    expect(code).toBe(0);
+    expect(code).toBe(1);
   });
 });
 
