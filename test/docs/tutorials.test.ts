@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { patternOf, readSteps } from '../harness/docs/tutorial-page.js';
@@ -44,9 +44,21 @@ describe('the steps of a page', () => {
     ]);
   });
 
-  test.each(['```yaml\nname: b\n```', '```console\nonly output\n$ command\n```'])('refuse %j', (page) => {
-    expect(() => readSteps(page)).toThrow('line ');
+  test.each([
+    ['```yaml\nname: b\n```', 'line 1: this block is neither a file nor a command'],
+    ['```console\nonly output\n$ command\n```', 'line 2: this is the output of no command'],
+    ['```console\n$ command', 'line 1: this block has no end'],
+    ['# A page\n\n```yaml title="a.yaml"\nname: b\n```', 'the page has no command'],
+  ])('refuse %j', (page, message) => {
+    expect(() => readSteps(page)).toThrow(message);
   });
+
+  test.each(namesIn('docs/tutorials', '.md').filter((name) => name !== 'index'))(
+    'of %s can be read',
+    (name) => {
+      readSteps(readFileSync(join(root, 'docs/tutorials', `${name}.md`), 'utf8'));
+    },
+  );
 });
 
 describe('output in a page', () => {

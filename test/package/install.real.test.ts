@@ -94,6 +94,7 @@ async function expectCluster(user: User, [program = '', ...first]: readonly stri
   const version = await heddle('--version');
   const words = [...first, 'dev', '--port', '0', '--ui-port', '0', '--machines', 'directory'];
   const dev = spawn(program, words, { cwd: user.home, env: user.environment, detached: true });
+  const ended = once(dev, 'close');
   const output = { out: '', err: '' };
   dev.stdout.setEncoding('utf8').on('data', (text: string) => (output.out += text));
   dev.stderr.setEncoding('utf8').on('data', (text: string) => (output.err += text));
@@ -110,8 +111,7 @@ async function expectCluster(user: User, [program = '', ...first]: readonly stri
     for (const text of [version.stderr, applied.stderr, output.err, ...logsIn(user.home)])
       expect(text).not.toMatch(/Warning:/);
   } finally {
-    const ended = once(dev, 'close');
-    if (dev.pid !== undefined) process.kill(-dev.pid, 'SIGINT');
+    if (dev.pid !== undefined && dev.exitCode === null) process.kill(-dev.pid, 'SIGINT');
     await ended;
   }
   expect(output.err).toContain('stopped; clusters continue when heddle dev is started again');

@@ -43,9 +43,12 @@ describe('an upgrade of the workers to another build', () => {
       usePool(pool, isOver),
       switchMachine(world, isOver),
     ]);
-    for (let round = 1; round <= rounds; round += 1)
-      await world.crew.roll(round % 2 === 1 ? other.distPath : inject('distPath'));
-    rolling = false;
+    try {
+      for (let round = 1; round <= rounds; round += 1)
+        await world.crew.roll(round % 2 === 1 ? other.distPath : inject('distPath'));
+    } finally {
+      rolling = false;
+    }
     const wrong = (await work).flat();
     await readSurely(() => pool.deletePool());
 

@@ -35,6 +35,7 @@ export function readSteps(page: string): readonly Step[] {
       /^( *)```(\w*)(?: title="([^"]+)")?$/.exec(lines[at] ?? '') ?? [];
     if (fence === undefined) continue;
     const end = lines.indexOf(`${indent}\`\`\``, at + 1);
+    if (end === -1) throw new Error(`line ${at + 1}: this block has no end`);
     const block = lines.slice(at + 1, end).map((line) => line.slice(indent.length));
     if (language === 'console') steps.push(...readConsole(block, at + 2, title ?? ''));
     else if (title !== undefined)
@@ -43,6 +44,7 @@ export function readSteps(page: string): readonly Step[] {
       throw new Error(`line ${at + 1}: this block is neither a file nor a command`);
     at = end;
   }
+  if (!steps.some(({ kind }) => kind === 'command')) throw new Error('the page has no command');
   return steps;
 }
 
