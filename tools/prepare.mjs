@@ -11,17 +11,20 @@ import { runProgram } from './run-program.mjs';
  * needs packages, for there may be none.
  */
 export async function prepare() {
-  refuseOldNode();
+  await refuseOldNode();
   await install();
   const { build } = await import('./build.mjs');
   await build();
 }
 
-function refuseOldNode() {
+async function refuseOldNode() {
+  const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const oldest = engines.node.replace('>=', '');
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return;
+  const [oldestMajor, oldestMinor] = oldest.split('.').map(Number);
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
   throw new Error(
-    `Node ${process.versions.node} is too old: Heddle needs 20.19 or newer (https://nodejs.org)`,
+    `Node ${process.versions.node} is too old: Heddle needs ${oldest} or newer (https://nodejs.org)`,
   );
 }
 

@@ -13,36 +13,37 @@ const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`;
 process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
 
 /**
- * Lint, format, unused code, types, secrets, tests: all of them, so that one run shows all that is wrong.
+ * All checks and tests, so that one run shows all that is wrong. With `--without-checks`, only the tests.
  * @returns {Promise<import('./run-tests.mjs').Counts>}
  */
 async function run() {
   await prepare();
-  say('lint, format, unused code, types and a scan for secrets');
-  const checks = await Promise.all([
-    runBinary('oxlint', 'oxlint', ['--type-aware', '--deny-warnings']),
-    runBinary('oxfmt', 'oxfmt', ['--check']),
-    runBinary('knip', 'knip', ['--no-progress']),
-    runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tsconfig.json']),
-    runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tools/tsconfig.json']),
-    runBinary('typescript', 'tsc', ['--noEmit', '-p', 'bench/tsconfig.json']),
-    countSecrets(),
-  ]);
+  const words = process.argv.slice(2).filter((word) => word !== '--without-checks');
+  const failures = process.argv.includes('--without-checks') ? [] : await failedChecks();
   say('tests');
-  const words = process.argv.slice(2);
   const tests = words.length === 0 ? await runTestsWithSecondLook([]) : await runTests(words);
-  const names = [
-    'lint',
-    'format',
-    'unused code',
-    'types',
-    'types of tools',
-    'types of benches and of deploy',
-    'scan for secrets',
-  ];
-  const failures = names.filter((_, index) => checks[index] !== 0);
   for (const name of failures) sayFailed(`${name} (the report is above)`);
   return { ...tests, failed: tests.failed + failures.length };
+}
+
+/** @returns {Promise<readonly string[]>} names of the checks of sources that failed */
+async function failedChecks() {
+  say('lint, format, unused code, types and a scan for secrets');
+  const checks = {
+    lint: runBinary('oxlint', 'oxlint', ['--type-aware', '--deny-warnings']),
+    format: runBinary('oxfmt', 'oxfmt', ['--check']),
+    'unused code': runBinary('knip', 'knip', ['--no-progress']),
+    types: runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tsconfig.json']),
+    'types of tools': runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tools/tsconfig.json']),
+    'types of benches and of deploy': runBinary('typescript', 'tsc', [
+      '--noEmit',
+      '-p',
+      'bench/tsconfig.json',
+    ]),
+    'scan for secrets': countSecrets(),
+  };
+  const codes = await Promise.all(Object.values(checks));
+  return Object.keys(checks).filter((_, index) => codes[index] !== 0);
 }
 
 /** A secret in a file, or no scan at all, is a failed check. @returns {Promise<number>} */

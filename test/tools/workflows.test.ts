@@ -58,6 +58,39 @@ describe.each(readdirSync(folder))('the workflow %s', (name) => {
   });
 });
 
+test('one job of a release has an identity of its own: that which publishes the package', () => {
+  const { jobs } = parse(read('.github/workflows/release.yml')) as {
+    readonly jobs: Readonly<Record<string, { readonly permissions?: Readonly<Record<string, string>> }>>;
+  };
+  const identified = Object.entries(jobs).filter(([, { permissions = {} }]) => 'id-token' in permissions);
+  expect(identified.map(([name]) => name)).toEqual(['package']);
+});
+
+test('package.json, CI, the tests of the package and the page on support name the same releases of Node', async () => {
+  const { nodeReleases } = (await import(pathToFileURL(join(root, 'tools/node-releases.mjs')).href)) as {
+    readonly nodeReleases: readonly string[];
+  };
+  const [oldest = '', ...others] = nodeReleases;
+  const named = [oldest.replace(/\.0$/, ''), ...others.map((release) => release.split('.', 1)[0])];
+  const { engines, devDependencies } = JSON.parse(read('package.json')) as {
+    readonly engines: { readonly node: string };
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  expect(engines.node).toBe(`>=${named[0]}`);
+  expect(devDependencies['@types/node']).toBe(`^${oldest}`);
+  const { jobs } = parse(read('.github/workflows/ci.yml')) as {
+    readonly jobs: {
+      readonly test: { readonly strategy: { readonly matrix: { readonly node: unknown[] } } };
+    };
+  };
+  expect(jobs.test.strategy.matrix.node.map(String)).toEqual([oldest, ...named.slice(1)]);
+  const support = read('docs/reference/support.md');
+  expect(support).toContain(`| Node.js | ${named[0]} and newer`);
+  expect(support).toContain(
+    `the installed package on ${named.slice(0, -1).join(', ')} and ${named.at(-1)}, by`,
+  );
+});
+
 test('the forms for issues are complete YAML with unique fields', () => {
   const forms = readdirSync(join(root, '.github/ISSUE_TEMPLATE')).filter((name) => name !== 'config.yml');
   expect(forms.length).toBeGreaterThan(1);
