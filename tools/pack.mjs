@@ -1,7 +1,7 @@
 // @ts-check
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, normalize, resolve } from 'node:path';
+import { dirname, join, normalize, posix, resolve } from 'node:path';
 import { minify } from 'rolldown/utils';
 import { isMain, root, runMain, say } from './environment.mjs';
 import { runProgram } from './run-program.mjs';
@@ -20,8 +20,11 @@ export async function pack(folder) {
     const [{ files }] = await npmPack(root, '--dry-run');
     const paths = files.map(({ path }) => path);
     const types = await reachableTypes(paths);
-    for (const path of paths.filter((each) => !each.endsWith('.d.ts') || types.has(each)))
-      await copyFile(path, join(copy, path));
+    const packed = paths.filter((each) => !each.endsWith('.d.ts') || types.has(each));
+    for (const path of packed) {
+      if (path.endsWith('.md')) await copyPage(path, join(copy, path), packed);
+      else await copyFile(path, join(copy, path));
+    }
     const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
     await writeFile(join(copy, 'npm-shrinkwrap.json'), `${JSON.stringify(toShrinkwrap(lock), null, 2)}\n`);
     const [{ filename }] = await npmPack(copy, '--pack-destination', resolve(folder));
@@ -69,6 +72,31 @@ async function copyFile(path, target) {
   if (errors[0] !== undefined) throw new Error(`${path} is not a module: ${errors[0].message}`);
   await writeFile(target, code);
 }
+
+/**
+ * Links to what the package does not have lead to the repository.
+ * @param {string} path
+ * @param {string} target
+ * @param {readonly string[]} packed
+ */
+async function copyPage(path, target, packed) {
+  const { repository, version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const page = repository.url.replace(/^git\+(.*)\.git$/, '$1');
+  const text = await readFile(join(root, path), 'utf8');
+  await mkdir(dirname(target), { recursive: true });
+  await writeFile(
+    target,
+    text.replaceAll(relativeLink, (link, image, before, to, after) => {
+      const linked = posix.join(posix.dirname(path), to);
+      if (packed.some((each) => each === linked || each.startsWith(`${linked.replace(/\/$/, '')}/`)))
+        return link;
+      return `${image}${before}${page}/${image === '!' ? 'raw' : 'blob'}/v${version}/${linked}${after}`;
+    }),
+  );
+}
+
+/** `[text](path#part)`, also of an image. */
+const relativeLink = /(!?)(\[[^\]]*\]\()(?![a-z]+:|#|\/)([^)#\s]+)((?:#[^)\s]*)?\))/g;
 
 /**
  * A lockfile without what only developers need: from a registry, npm installs all that a shrinkwrap contains.

@@ -77,6 +77,26 @@ describe('the package', () => {
     expect(tar('-tvzf', file, 'package/bin/heddle.mjs')).toMatch(/^-rwxr-xr-x/);
   });
 
+  test('has pages whose links lead to files of the package, or to the repository at its release', () => {
+    const copy = newFolder();
+    tar('-xzf', file, '-C', copy);
+    const pages = tar('-tzf', file)
+      .split('\n')
+      .filter((path) => path.endsWith('.md'));
+    const links = pages.flatMap((page) =>
+      [...readFileSync(join(copy, page), 'utf8').matchAll(/\]\(([^)\s#]+)/g)].map(([, link = '']) => ({
+        page,
+        link,
+      })),
+    );
+    const { version } = JSON.parse(contentOf('package.json')) as { readonly version: string };
+    const decision = `/blob/v${version}/docs/decisions/0001-facts-decide.md`;
+    expect(links.filter(({ link }) => link.endsWith(decision)).length).toBeGreaterThan(0);
+    const relative = links.filter(({ link }) => !/^[a-z]+:/.test(link));
+    expect(relative.length).toBeGreaterThan(300);
+    expect(relative.filter(({ page, link }) => !existsSync(join(copy, dirname(page), link)))).toEqual([]);
+  });
+
   test('is smaller than 3 MB and tells npm where the project is', () => {
     expect(statSync(file).size).toBeLessThan(3_000_000);
     const { repository, homepage, bugs, keywords } = JSON.parse(contentOf('package.json')) as Metadata;
