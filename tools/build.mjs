@@ -4,6 +4,7 @@ import { cp, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/pro
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { bundleCli, cliBundle } from './bundle-cli.mjs';
+import { testedWithTables } from './components.mjs';
 import { isMain, root, runMain, say } from './environment.mjs';
 import { writeFieldTypes } from './field-types.mjs';
 import { hashFiles } from './hash.mjs';
@@ -38,6 +39,7 @@ export function build({ force = false } = {}) {
       await bundleCli();
       if (complaints !== '') throw new Error(`the sources have type errors:\n${complaints}`);
       publish();
+      await publishComponents();
       await writeFile(stateFile, `${state} ${await pagesState()}`);
     },
   });
@@ -53,6 +55,7 @@ function sourceState() {
     'package-lock.json',
     'tools/build.mjs',
     'tools/bundle-cli.mjs',
+    'tools/components.mjs',
   ].map((name) => join(root, name));
   return hashFiles([source, ...settings]);
 }
@@ -176,6 +179,15 @@ function publish() {
     if (error) throw error;
     if (status !== 0) throw new Error(`${target} cannot be written:\n${stderr.trim()}`);
   }
+}
+
+/** The tables of docs/reference/tested-with.md are its last part. */
+async function publishComponents() {
+  const page = join(root, 'docs', 'reference', 'tested-with.md');
+  if (!existsSync(page)) return;
+  const text = await readFile(page, 'utf8');
+  const filled = `${text.slice(0, text.indexOf('## Real'))}${testedWithTables()}\n`;
+  if (filled !== text) await writeFile(page, filled);
 }
 
 /** Every file below a folder. @param {string} folder @returns {Promise<string[]>} */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isMain, root, runMain, say } from './environment.mjs';
 import { hashFiles } from './hash.mjs';
+import { runProgram } from './run-program.mjs';
 
 const site = join(root, 'site');
 
@@ -34,7 +35,7 @@ export async function installSite() {
   const hash = await hashFiles([join(site, 'package.json'), join(site, 'package-lock.json')]);
   if (existsSync(installed) && readFileSync(installed, 'utf8') === hash) return;
   say('installing the packages of the site');
-  await run('npm', ['ci', '--loglevel=error']);
+  await runProgram('npm', ['ci', '--loglevel=error'], { cwd: site, limitMs: 600_000 });
   writeFileSync(installed, hash);
 }
 
