@@ -26,3 +26,13 @@ export async function* listExecutions(
     ({ nextPageToken } = page);
   }
 }
+
+/** All of them at once. */
+export async function collectExecutions(
+  service: WorkflowService,
+  listing: Listing,
+): Promise<readonly WorkflowExecution[]> {
+  const found: WorkflowExecution[] = [];
+  for await (const execution of listExecutions(service, listing)) found.push(execution);
+  return found;
+}

@@ -9,7 +9,7 @@ import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { TaskAttempt, WorkflowRun, WorkflowRuns } from '../activities/parts.js';
 import { isEnvelope } from '../model/messages/envelope.js';
-import { listExecutions, type WorkflowExecution } from '../server/list-executions.js';
+import { collectExecutions, type WorkflowExecution } from '../server/list-executions.js';
 import { clusterOfGroup, clusterWorkflowId } from '../model/names.js';
 
 /** Runs whose latest reset is remembered. */
@@ -103,14 +103,11 @@ async function search(temporal: Client, query: string): Promise<readonly Executi
 /** All workflow executions that match a query. */
 export async function findExecutions(temporal: Client, query: string): Promise<readonly WorkflowExecution[]> {
   const { namespace } = temporal.options;
-  const found: WorkflowExecution[] = [];
-  const executions = listExecutions(temporal.workflowService, {
+  return collectExecutions(temporal.workflowService, {
     namespace,
     query,
     call: (make) => temporal.withDeadline(Date.now() + patienceMs, make),
   });
-  for await (const execution of executions) found.push(execution);
-  return found;
 }
 
 /** @param runId Default: the present run. */

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { waitUntil } from '../../client/entity-client.js';
 import { HeddleError } from '../../client/errors.js';
 import { endedStates } from '../../model/cluster/operation.js';
 import type { WaitResult } from '../../client/wait.js';
@@ -43,7 +43,8 @@ export const status = verb(
       await requireWorker(session);
       await session.client.probe(name);
     }
-    const found = await askWorkers(session, name, watch ? restartMs : 0);
+    const patienceMs = watch && described.ended === undefined ? restartMs : 0;
+    const found = await askWorkers(session, name, patienceMs);
     if (watch && !(found instanceof HeddleError)) return follow(session, found);
     const server = await readServer(session.temporal, name);
     const deliveries = await readDeliveries(session.temporal, described.uid);
@@ -130,16 +131,16 @@ async function askWorkers(
   name: string,
   patienceMs: number,
 ): Promise<ClusterStatus | HeddleError> {
-  for (const end = Date.now() + patienceMs; ; await pause(500)) {
-    try {
-      await requireWorker(session);
-      return await session.client.status(name);
-    } catch (error) {
-      if (!(error instanceof HeddleError)) throw error;
-      if (error.code === 'NoWorker' && Date.now() < end) continue;
-      if (['NoWorker', 'Encryption', 'Failed'].includes(error.code)) return error;
-      throw error;
-    }
+  const ask = async (): Promise<ClusterStatus> => {
+    await requireWorker(session);
+    return session.client.status(name);
+  };
+  try {
+    return await waitUntil(ask, (found) => found, { patienceMs });
+  } catch (error) {
+    const isShown = error instanceof HeddleError && ['NoWorker', 'Encryption', 'Failed'].includes(error.code);
+    if (isShown) return error;
+    throw error;
   }
 }
 

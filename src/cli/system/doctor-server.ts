@@ -4,7 +4,7 @@ import type { Config } from '../../config/index.js';
 import { createNamespaceCommand, missingNamespaceText } from '../../model/endpoint.js';
 import { groupSiteQueue, providerQueue, siteQueue, workflowQueues } from '../../model/names.js';
 import { heddleWorkflowTypes } from '../../client/list.js';
-import { listExecutions, type WorkflowExecution } from '../../server/list-executions.js';
+import { collectExecutions, type WorkflowExecution } from '../../server/list-executions.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import {
   listWorkers,
@@ -93,14 +93,11 @@ export function checkEncryption(connection: Connection, namespace: string, confi
 async function listOpen(connection: Connection, namespace: string): Promise<readonly WorkflowExecution[]> {
   const types = heddleWorkflowTypes.map((type) => `'${type}'`).join(', ');
   const query = `WorkflowType IN (${types}) AND ExecutionStatus = 'Running'`;
-  const found: WorkflowExecution[] = [];
-  const executions = listExecutions(connection.workflowService, {
+  return collectExecutions(connection.workflowService, {
     namespace,
     query,
     call: (make) => ask(connection, make),
   });
-  for await (const execution of executions) found.push(execution);
-  return found;
 }
 
 /** Compares this host's clock with the server's. Workers on it take no tasks beyond the bound. */
