@@ -17,12 +17,16 @@ import logging
 import os
 import re
 import sys
+import threading
 import traceback
 
 __all__ = ["Automator", "PluginError", "Provider", "not_ready", "refusal", "run"]
 
 # The versions of the protocol that this file speaks.
 PROTOCOLS = (1,)
+
+# The optional keys of an error.
+ERROR_KEYS = ("retryAfterMs", "exitCode", "remedy", "stdout", "stderr")
 
 
 class PluginError(Exception):
@@ -32,8 +36,8 @@ class PluginError(Exception):
         super().__init__(message)
         self.kind = kind
         self.result = result
-        more = {"retryAfterMs": retry_after_ms, "exitCode": exit_code, "remedy": remedy, "stdout": stdout, "stderr": stderr}
-        self.more = {name: value for name, value in more.items() if value is not None}
+        more = zip(ERROR_KEYS, (retry_after_ms, exit_code, remedy, stdout, stderr))
+        self.more = {name: value for name, value in more if value is not None}
 
     def answer(self):
         result = {} if self.result is None else {"result": self.result}
@@ -60,6 +64,7 @@ class Plugin:
     def __init__(self, task, link):
         self.task = task
         self.log = logging.getLogger(type(self).__name__)
+        self.log.setLevel(logging.DEBUG)
         self.request = link.request
 
 
@@ -135,28 +140,41 @@ class Shell:
 
 
 class Link:
-    """Messages to and from the engine. Standard output belongs to them: what else is printed goes to the log."""
+    """Messages to and from the engine. Standard input and output belong to them: the plugin and its children read
+    nothing, and what they print goes to the log."""
 
     def __init__(self):
-        self._input = sys.stdin
+        self._input = os.fdopen(os.dup(0), encoding="utf-8")
         self._output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        with open(os.devnull) as nothing:
+            os.dup2(nothing.fileno(), 0)
         os.dup2(2, 1)
         self._sent = 0
+        self._lock = threading.Lock()
 
     def receive(self):
         line = self._input.readline()
-        return json.loads(line) if line.strip() else {"cancel": "the engine closed the input"}
+        if not line.strip():
+            return {"cancel": "the engine closed the input"}
+        message = json.loads(line)
+        if not isinstance(message, dict):
+            raise ValueError("a message of the engine is not a JSON object")
+        return message
 
     def send(self, message):
-        self._output.write(json.dumps(message, default=_refuse) + "\n")
+        self._output.write(_json(message) + "\n")
         self._output.flush()
 
     def request(self, name, **keys):
         """Sends a request and returns its answer; options such as timeout_ms are sent as timeoutMs."""
-        self._sent += 1
-        given = {_camel(key): value for key, value in keys.items() if value is not None}
-        self.send({"id": self._sent, "request": name, **given})
-        answer = self.receive()
+        with self._lock:
+            self._sent += 1
+            given = {_camel(key): value for key, value in keys.items() if value is not None}
+            self.send({"id": self._sent, "request": name, **given})
+            answer = self.receive()
+            # A request that was interrupted, such as by a signal, left its answer behind.
+            while "cancel" not in answer and answer.get("id") != self._sent:
+                answer = self.receive()
         if "cancel" in answer:
             raise PluginError("Retryable", f"the call was ended: {answer['cancel']}")
         if "error" in answer:
@@ -165,8 +183,8 @@ class Link:
 
 
 def _received(error):
-    """The engine's own error, which is passed on unchanged."""
-    known = {_snake(name): value for name, value in error.items() if name not in ("kind", "message", "cause")}
+    """The engine's own error, which is passed on with the keys that this file knows."""
+    known = {_snake(name): error[name] for name in ERROR_KEYS if name in error}
     return PluginError(error["kind"], error["message"], **known)
 
 
@@ -176,6 +194,13 @@ def _camel(name):
 
 def _snake(name):
     return re.sub(r"[A-Z]", lambda found: "_" + found.group(0).lower(), name)
+
+
+def _json(value):
+    try:
+        return json.dumps(value, default=_refuse, allow_nan=False)
+    except ValueError:
+        raise PluginError("Invalid", "a result holds NaN, which is not JSON") from None
 
 
 def _refuse(value):
@@ -192,13 +217,13 @@ class _EngineLog(logging.Handler):
 
 def run(plugin_class):
     """Serves the call that the engine sends, and ends."""
-    logging.basicConfig(level=logging.DEBUG, handlers=[_EngineLog()])
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[_EngineLog()])
     link = Link()
     task = link.receive()
     try:
         answer = _call(plugin_class, task, link)
         # Fails here if it is not JSON.
-        json.dumps(answer, default=_refuse)
+        _json(answer)
     except PluginError as error:
         answer = error.answer()
     except Exception as error:  # A defect of the plugin: the engine tries again, and then holds the operation.
@@ -223,7 +248,9 @@ def _call(plugin_class, task, link):
         result = method(given["script"], given["data"])
     else:
         return {"status": 0, "result": method(*_arguments(call, given))}
-    return {"status": 0, "result": {} if result is None else result}
+    if result is not None and not isinstance(result, dict):
+        raise PluginError("Invalid", f"{call} returned a {type(result).__name__}, which is no mapping")
+    return {"status": 0, "result": result or {}}
 
 
 def _arguments(call, given):

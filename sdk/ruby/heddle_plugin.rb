@@ -21,6 +21,9 @@ module Heddle
   # The versions of the protocol that this file speaks.
   PROTOCOLS = [1].freeze
 
+  # The optional keys of an error.
+  ERROR_KEYS = %w[retryAfterMs exitCode remedy stdout stderr].freeze
+
   # Fails the task. The kind determines the engine's reaction.
   class PluginError < StandardError
     attr_reader :kind, :more, :result
@@ -125,21 +128,29 @@ module Heddle
     end
   end
 
-  # Messages to and from the engine. Standard output belongs to them: what else is printed goes to the log.
+  # Messages to and from the engine. Standard input and output belong to them: the plugin and its children
+  # read nothing, and what they print goes to the log.
   class Link
     def initialize
-      @input = $stdin
+      @input = $stdin.dup
       @input.set_encoding('UTF-8')
+      $stdin.reopen(File::NULL)
       @output = $stdout.dup
       @output.sync = true
       $stdout.reopen($stderr)
       $stdout.sync = true
       @sent = 0
+      @mutex = Mutex.new
     end
 
     def receive
       line = @input.gets
-      line.nil? ? { 'cancel' => 'the engine closed the input' } : JSON.parse(line)
+      return { 'cancel' => 'the engine closed the input' } if line.nil?
+
+      message = JSON.parse(line)
+      raise TypeError, 'a message of the engine is not a JSON object' unless message.is_a?(Hash)
+
+      message
     end
 
     def send_message(message)
@@ -148,13 +159,23 @@ module Heddle
 
     # Sends a request and returns its answer; options such as timeout_ms are sent as timeoutMs.
     def request(name, **keys)
-      @sent += 1
-      send_message({ 'id' => @sent, 'request' => name, **keys.compact.transform_keys { |key| Heddle.camel(key) } })
-      answer = receive
+      given = Heddle.json(keys.compact.transform_keys { |key| Heddle.camel(key) })
+      answer = @mutex.synchronize { exchange({ 'request' => name, **given }) }
       raise PluginError.new('Retryable', "the call was ended: #{answer['cancel']}") if answer.key?('cancel')
       raise Heddle.received(answer['error']) if answer.key?('error')
 
       answer['result']
+    end
+
+    private
+
+    def exchange(message)
+      @sent += 1
+      send_message({ 'id' => @sent, **message })
+      answer = receive
+      # A request that was interrupted, such as by a timeout, left its answer behind.
+      answer = receive until answer.key?('cancel') || answer['id'] == @sent
+      answer
     end
   end
 
@@ -171,13 +192,16 @@ module Heddle
     task = link.receive
     answer = begin
       check_protocol(task)
-      yield(task, link)
+      json(yield(task, link))
     rescue PluginError => e
       e.answer
-    rescue StandardError, NotImplementedError => e
+    rescue StandardError, ScriptError => e
       # A defect of the plugin: the engine tries again, and then holds the operation.
-      cause = { 'name' => e.class.name, 'message' => e.message, 'stack' => (e.backtrace || []).join("\n")[0, 8000] }
-      { 'status' => 1, 'error' => { 'kind' => 'Internal', 'message' => e.message, 'cause' => cause } }
+      message = e.message.scrub
+      stack = (e.backtrace || []).join("\n").scrub[0, 8000]
+      cause = { 'name' => e.class.name, 'message' => message, 'stack' => stack }
+      text = message.empty? ? e.class.name : message
+      { 'status' => 1, 'error' => { 'kind' => 'Internal', 'message' => text, 'cause' => cause } }
     end
     link.send_message(answer)
   end
@@ -205,8 +229,9 @@ module Heddle
     name = snake(task['call'])
     given = task['input']
     plugin = plugin_class.new(task, link)
-    # Only methods of plugins, not those that every object has.
-    unless plugin.class.public_method_defined?(name) && plugin.class.instance_method(name).owner <= Plugin
+    # Methods of plugins and of their modules, not those that every object has.
+    known = plugin_class.public_method_defined?(name)
+    unless known && !Object.ancestors.include?(plugin_class.instance_method(name).owner)
       raise PluginError.new('Invalid', "#{plugin_class} does not implement #{task['call']}")
     end
 
@@ -227,10 +252,25 @@ module Heddle
     { 'status' => 0, 'result' => returned.is_a?(Hash) ? returned : {} }
   end
 
-  # The engine's own error, which is passed on unchanged.
+  # The engine's own error, which is passed on with the keys that this file knows.
   def received(error)
-    keys = error.reject { |name, _| %w[kind message cause].include?(name) }
+    keys = error.slice(*ERROR_KEYS)
     PluginError.new(error['kind'], error['message'], **keys.transform_keys { |name| snake(name).to_sym })
+  end
+
+  # The value itself: JSON.generate would send the description of an object that is not JSON.
+  def json(value)
+    case value
+    when Hash then value.to_h { |key, item| [key.to_s, json(item)] }
+    when Array then value.map { |item| json(item) }
+    when Symbol then value.to_s
+    when String, Integer, true, false, nil then value
+    when Float
+      raise PluginError.new('Invalid', "a result holds #{value}, which is not JSON") unless value.finite?
+
+      value
+    else raise PluginError.new('Invalid', "a result holds a #{value.class}, which is not JSON")
+    end
   end
 
   def camel(name)

@@ -14,6 +14,7 @@ import {
 
 const python = `#!/usr/bin/env python3
 import subprocess
+import sys
 from heddle_plugin import Provider, PluginError, not_ready, run
 
 class P(Provider):
@@ -27,6 +28,10 @@ class P(Provider):
             raise ValueError("no such \\u00fcmlaut")
         if how == "not json":
             return {"providerid": object()}
+        if how == "nan":
+            return {"providerid": float("nan")}
+        if how == "reads":
+            return {"providerid": "m-1", "read": sys.stdin.read() + subprocess.run(["cat"], capture_output=True).stdout.decode()}
         if how == "capacity":
             raise PluginError("Capacity", "the cloud is full", remedy="order more")
         if how == "not ready":
@@ -51,7 +56,9 @@ class P < Heddle::Provider
       system('echo', 'of a child')
       log.warn('logged')
     when 'raise' then raise ArgumentError, "no such \\u00fcmlaut"
-    when 'not json' then return { 'providerid' => Float::NAN }
+    when 'not json' then return { 'providerid' => Object.new }
+    when 'nan' then return { 'providerid' => Float::NAN }
+    when 'reads' then return { 'providerid' => 'm-1', 'read' => $stdin.read + %x(cat) }
     when 'capacity' then raise Heddle::PluginError.new('Capacity', 'the cloud is full', remedy: 'order more')
     when 'not ready' then raise Heddle.not_ready('it boots', 700)
     when 'secret' then request('secret', reference: 'env:TOKEN')
@@ -84,9 +91,14 @@ describe.each([
     expect(bench.logged.join('\n')).toMatch(/printed[^]*of a child[^]*logged|logged[^]*printed/);
   });
 
+  it.skipIf(!isThere)('cannot read the messages of the engine, nor can its children', async () => {
+    expect(await bench.run('CREATE', 'reads')).toMatchObject({ result: { providerid: 'm-1', read: '' } });
+  });
+
   it.skipIf(!isThere).each([
     ['raise', 'Internal', 'no such ümlaut'],
-    ['not json', 'Internal|Invalid', 'not JSON|NaN'],
+    ['not json', 'Invalid', 'a result holds an? [oO]bject, which is not JSON'],
+    ['nan', 'Invalid', 'a result holds NaN, which is not JSON'],
     ['capacity', 'Capacity', 'the cloud is full'],
     ['not ready', 'NotReady', 'it boots'],
     ['secret', 'Auth', 'a plugin may request only the secrets of its task'],
@@ -100,26 +112,149 @@ describe.each([
 
 const root = join(import.meta.dirname, '../../..');
 
+/** Runs a program of a language with these lines on its standard input. */
+function runLines(
+  language: 'python' | 'ruby',
+  source: string,
+  lines: readonly unknown[],
+): { readonly answer: unknown; readonly stderr: string } {
+  const [interpreter, flag, variable] =
+    language === 'python' ? ['python3', '-c', 'PYTHONPATH'] : ['ruby', '-e', 'RUBYLIB'];
+  const { stdout, stderr } = spawnSync(interpreter, [flag, source], {
+    input: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    encoding: 'utf8',
+    env: {
+      PATH: commandPath,
+      LANG: 'C.UTF-8',
+      [variable]: join(root, 'sdk', language),
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
+  });
+  const last = stdout.trim().split('\n').at(-1) ?? '';
+  return { answer: last === '' ? undefined : JSON.parse(last), stderr };
+}
+
+const asks = {
+  python: `from heddle_plugin import Provider, run
+class P(Provider):
+    def create(self, given):
+        return {"providerid": self.request("run", text="true")}
+run(P)`,
+  ruby: `require 'heddle_plugin'
+class P < Heddle::Provider
+  def create(_given)
+    { 'providerid' => request('run', text: 'true') }
+  end
+end
+Heddle.run(P)`,
+};
+
+describe.each(['python', 'ruby'] as const)('a request of a plugin in %s', (language) => {
+  const isThere = spawnSync(language === 'python' ? 'python3' : 'ruby', ['--version']).status === 0;
+  const task = { protocol: 1, call: 'create', input: {} };
+  const answerTo = (...replies: readonly unknown[]): unknown =>
+    runLines(language, asks[language], [task, ...replies]).answer;
+
+  it.skipIf(!isThere).each([
+    ['its own answer', [{ id: 1, result: 'm-1' }], { status: 0, result: { providerid: 'm-1' } }],
+    [
+      'its own answer after a late one',
+      [
+        { id: 0, result: 'late' },
+        { id: 1, result: 'm-1' },
+      ],
+      { status: 0, result: { providerid: 'm-1' } },
+    ],
+    [
+      'an error of the engine without the keys that it does not know',
+      [{ id: 1, error: { kind: 'Auth', message: 'no', remedy: 'log in', novelKey: true } }],
+      { status: 1, error: { kind: 'Auth', message: 'no', remedy: 'log in' } },
+    ],
+    [
+      'that the call was ended',
+      [{ cancel: 'over' }],
+      { status: 1, error: { kind: 'Retryable', message: 'the call was ended: over' } },
+    ],
+    [
+      'a fault for what is not an object',
+      [5],
+      { status: 1, error: { kind: 'Internal', message: 'a message of the engine is not a JSON object' } },
+    ],
+  ])('gets %s', (_what, replies, answer) => {
+    expect(answerTo(...replies)).toMatchObject(answer);
+    expect(JSON.stringify(answerTo(...replies))).not.toContain('novelKey');
+  });
+});
+
+describe('a plugin in Python', () => {
+  const source = `import logging, sys
+from heddle_plugin import Provider, run
+class P(Provider):
+    def create(self, given):
+        return ["m-1"]
+    def delete(self, given):
+        logging.getLogger("library").debug("of a library")
+        self.log.debug("of the plugin")
+run(P)`;
+  const call = (name: string) => runLines('python', source, [{ protocol: 1, call: name, input: {} }]);
+
+  it('fails if an action returns no mapping', () => {
+    expect(call('create').answer).toEqual({
+      status: 1,
+      error: { kind: 'Invalid', message: 'create returned a list, which is no mapping' },
+    });
+  });
+
+  it('logs its own details, and not those of libraries', () => {
+    expect(call('delete')).toEqual({
+      answer: { status: 0, result: {} },
+      stderr: '{"level": "debug", "message": "of the plugin"}\n',
+    });
+  });
+});
+
+describe.skipIf(spawnSync('ruby', ['--version']).status !== 0)('a plugin in Ruby', () => {
+  const source = `require 'heddle_plugin'
+module Listed
+  def find(key)
+    [{ 'providerid' => key, 'tags' => {}, state: :running }]
+  end
+end
+class P < Heddle::Provider
+  include Listed
+  def create(_given)
+    require 'no_such_library'
+  end
+end
+Heddle.run(P)`;
+  const call = (name: string, input: object = {}) =>
+    runLines('ruby', source, [{ protocol: 1, call: name, input }]).answer;
+
+  it('has the methods of its modules', () => {
+    expect(call('find', { key: 'k' })).toEqual({
+      status: 0,
+      result: [{ providerid: 'k', tags: {}, state: 'running' }],
+    });
+    expect(call('instance_eval', { arguments: ['1'] })).toMatchObject({ error: { kind: 'Invalid' } });
+  });
+
+  it('reports a library that is missing', () => {
+    expect(call('create')).toMatchObject({
+      status: 1,
+      error: { kind: 'Internal', message: 'cannot load such file -- no_such_library' },
+    });
+  });
+});
+
 describe.each([
-  ['python', 'python3', 'PYTHONPATH'],
-  ['ruby', 'ruby', 'RUBYLIB'],
-])('the example of the page in %s', (language, interpreter, variable) => {
+  ['python', 'python3'],
+  ['ruby', 'ruby'],
+] as const)('the example of the page in %s', (language, interpreter) => {
   const page = readFileSync(join(root, 'docs/reference/plugins/sdks.md'), 'utf8');
   const [, source = ''] = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
   const isThere = spawnSync(interpreter, ['--version']).status === 0;
-  const answer = (call: string, input: object, protocol = 1): unknown => {
-    const { stdout } = spawnSync(interpreter, [language === 'python' ? '-c' : '-e', source], {
-      input: JSON.stringify({ protocol, call, input }),
-      encoding: 'utf8',
-      env: {
-        PATH: commandPath,
-        LANG: 'C.UTF-8',
-        [variable]: join(root, 'sdk', language),
-        PYTHONDONTWRITEBYTECODE: '1',
-      },
-    });
-    return JSON.parse(stdout);
-  };
+  const answer = (call: string, input: object, protocol = 1): unknown =>
+    runLines(language, source, [{ protocol, call, input }]).answer;
 
   it.skipIf(!isThere)('answers each call, and refuses others and other versions of the protocol', () => {
     expect(answer('create', { flavor: 'small' })).toEqual({
