@@ -9,7 +9,13 @@ import type { MachineService } from '../stack.js';
 import { freePorts, freeUdpPort } from '../free-port.js';
 import { until } from '../until.js';
 
-const emulators = join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'heddle', 'emulators', 'bin');
+/** The virtual environment of Python that `npm run setup:extras` makes. */
+export const emulatorsFolder = join(
+  env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  'heddle',
+  'emulators',
+);
+const emulators = join(emulatorsFolder, 'bin');
 
 /** Why the emulators cannot be used here, in words for a test's title; undefined where they can. */
 export const noEmulators =

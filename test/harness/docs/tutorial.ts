@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { inject, test } from 'vitest';
+import { emulatorsFolder } from '../bmc/racks.js';
 import { commandPath } from '../cli/run-heddle.js';
 import { newFolder } from '../folder.js';
 import { openTerminal, type Terminal } from './page-terminal.js';
@@ -81,6 +82,7 @@ function environmentIn(folder: string): Readonly<Record<string, string>> {
     // npm asks no registry for its own newer version.
     npm_config_update_notifier: 'false',
     TEMPORAL_CLI: inject('temporalBinary'),
+    EMULATORS: emulatorsFolder,
     REPOSITORY: root,
   };
 }

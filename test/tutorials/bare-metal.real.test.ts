@@ -1,0 +1,3 @@
+import { testTutorial } from '../harness/docs/tutorial.js';
+
+testTutorial('bare-metal');
