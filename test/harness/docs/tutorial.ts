@@ -11,13 +11,16 @@ import { patternOf, readSteps, type Step } from './tutorial-page.js';
 const root = join(import.meta.dirname, '../../..');
 const limitMs = 120_000;
 
-/** Does what a page of docs/tutorials says, in a new folder and with a home of its own. */
-export function testTutorial(name: string): void {
+/**
+ * Does what a page of docs/tutorials says, in a new folder and with a home of its own.
+ * @param more variables of the reader's environment, as they are when the test begins.
+ */
+export function testTutorial(name: string, more: () => Readonly<Record<string, string>> = () => ({})): void {
   test(`docs/tutorials/${name}.md works from its beginning to its end`, async (context) => {
     const page = `docs/tutorials/${name}.md`;
     const steps = readSteps(readFileSync(join(root, page), 'utf8'));
     const folder = newFolder();
-    const environment = environmentIn(folder);
+    const environment = { ...environmentIn(folder), ...more() };
     const cwd = join(folder, 'work');
     const terminals = new Map<string, Terminal>();
     const terminalOf = (title: string): Terminal => {
