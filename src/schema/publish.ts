@@ -6,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { configSchema } from './config.js';
 import { descriptorSchema } from './descriptor.js';
 import { imageSchema } from './image/spec.js';
+import { machinesFileSchema } from './machine/registration.js';
 import { documentSchemas } from './output/documents.js';
 import { outputVersion } from './output/version.js';
 import { pluginSuiteSchema } from './plugin-suite.js';
@@ -21,6 +22,7 @@ export function publishedSchemas(): Readonly<Record<string, string>> {
     'cluster.schema.json': print(withExpressions({ ...toJsonSchema(clusterSchema), ...fileKeys })),
     'image.schema.json': publish(imageSchema, fileKeys),
     'heddle.schema.json': publish(configSchema, fileKeys),
+    'machines.schema.json': publish(machinesFileSchema),
     'plugin.schema.json': publish(descriptorSchema),
     'plugin-suite.schema.json': publish(pluginSuiteSchema, fileKeys),
     'pools.schema.json': publish(poolsSchema, fileKeys),

@@ -1,6 +1,8 @@
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import type { Json } from '../../src/model/json.js';
 import { emptyCluster } from '../../src/model/plan/facts/current.js';
 import { bootstrapDigest } from '../../src/model/plan/facts/digest.js';
 import { taskCount } from '../../src/model/plan/plan.js';
@@ -9,6 +11,7 @@ import { findPlugins } from '../../src/plugins/find-plugins.js';
 import { loadSpecFile } from '../../src/schema/cluster/read.js';
 import { checkFields, checkUserFields } from '../../src/schema/fields.js';
 import { readImageFile } from '../../src/schema/image/read.js';
+import { readRegistrations } from '../../src/schema/machine/registration.js';
 import { readPoolsFile } from '../../src/schema/pool/read.js';
 import { formatProblem } from '../../src/schema/problem.js';
 import { readConfigFile } from '../../src/schema/read-config.js';
@@ -83,6 +86,7 @@ describe('pages of plugins', () => {
 test.each([
   ['docs/reference/pools-file.md', readPoolsFile],
   ['docs/reference/image-file.md', readImageFile],
+  ['docs/reference/machines-file.md', readMachinesFile],
 ])('the file in %s is valid', (page, readFile) => {
   expect(blocksOf(page).length).toBeGreaterThan(0);
   for (const block of blocksOf(page)) expect(readFile(block, page)).toMatchObject({ ok: true });
@@ -104,6 +108,16 @@ test.each([
       [],
     );
 });
+
+function readMachinesFile(text: string, page: string) {
+  const { machines } = parse(text) as { readonly machines: readonly Json[] };
+  const defaults = { provider: 'rack', flavor: 'blade', image: 'host', fields: {}, system: 'linux' };
+  return readRegistrations(
+    machines.map((value) => ({ value })),
+    page,
+    defaults,
+  );
+}
 
 function specOf(page: string) {
   const files = blocksOf(page).filter((block) => /^name: /.test(block));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../../model/json.js';
+import { labelRule } from '../../model/cluster/labels.js';
 import { parseImageRef } from '../../model/machine/image.js';
 import { driftKinds } from '../../model/machine/intents.js';
 import type { Registration } from '../../model/machine/state.js';
@@ -12,9 +13,9 @@ const nameRule = 'Lower-case letters, digits and hyphens; at most 50 characters.
 const text = z.string().min(1);
 const port = z.int().min(1).max(65_535);
 const referenceRule =
-  'A reference that workers resolve: {secret: "file:PATH"}, env:NAME, exec:COMMAND or vault:PATH#FIELD. In a CSV table, use the column NAME.secret.';
+  'A reference that workers resolve: {secret: "file:PATH"}, env:NAME or vault:PATH#FIELD. In a CSV table, use the column NAME.secret.';
 const reference = z
-  .strictObject({ secret: text.regex(/^(file|env|exec|vault):./).meta({ description: referenceRule }) })
+  .strictObject({ secret: text.regex(/^(file|env|vault):./).meta({ description: referenceRule }) })
   .meta({ description: referenceRule, writeOnly: true });
 const imageRule = 'name, or name@revision, of letters, digits, dots, underscores and hyphens';
 
@@ -26,37 +27,80 @@ const entrySchema = z.strictObject({
   name: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/)
-    .meta({ description: nameRule }),
-  address: text.optional(),
-  port: port.optional(),
-  user: text.optional(),
-  password: reference.optional(),
-  key: reference.optional(),
-  keyFile: text.optional(),
-  agent: reference.optional(),
-  hostKey: z.union([text, z.array(text).min(1)]).optional(),
-  slots: z.int().min(1).optional(),
+    .meta({ title: 'Name', description: nameRule }),
+  address: text.optional().meta({ title: 'Address', description: 'Name or address, as workers see it.' }),
+  port: port.optional().meta({ title: 'Port', description: 'SSH port. Default: that of the account.' }),
+  user: text.optional().meta({ title: 'User', description: 'Login name. Default: that of the account.' }),
+  password: reference.optional().meta({ title: 'Password', description: `Login password. ${referenceRule}` }),
+  key: reference.optional().meta({ title: 'Key', description: `Private key. ${referenceRule}` }),
+  keyFile: text
+    .optional()
+    .meta({ title: 'Key file', description: 'File of the private key on the workers.' }),
+  agent: reference
+    .optional()
+    .meta({ title: 'Agent', description: `Socket of an SSH agent on the workers. ${referenceRule}` }),
+  hostKey: z
+    .union([text, z.array(text).min(1)])
+    .optional()
+    .meta({
+      title: 'Host key',
+      description: 'Public host key, or a list of them, as ssh-keyscan prints it without the host.',
+    }),
+  slots: z
+    .int()
+    .min(1)
+    .optional()
+    .meta({ title: 'Slots', description: 'Number of nodes that the machine takes at a time.' }),
   controller: z
-    .looseObject({ password: reference.optional(), port: port.optional() })
-    .meta({ description: 'The management controller: host or url, user, password.' })
-    .optional(),
-  flavor: foreignNameSchema.optional(),
-  image: foreignNameSchema.optional(),
+    .looseObject({
+      host: text.optional().meta({ title: 'Host', description: 'Address of the controller (ipmi).' }),
+      url: text.optional().meta({ title: 'URL', description: 'Address of the controller (redfish).' }),
+      port: port.optional().meta({ title: 'Port', description: 'UDP port of the controller (ipmi).' }),
+      user: text.optional().meta({ title: 'User', description: 'Login name at the controller.' }),
+      password: reference
+        .optional()
+        .meta({ title: 'Password', description: `Password at the controller. ${referenceRule}` }),
+    })
+    .optional()
+    .meta({ title: 'Controller', description: 'The management controller: host or url, user, password.' }),
+  flavor: foreignNameSchema
+    .optional()
+    .meta({ title: 'Flavor', description: 'The hardware of groups that may use the machine.' }),
+  image: foreignNameSchema
+    .optional()
+    .meta({ title: 'Image', description: 'The image of groups that may use the machine.' }),
   system: pluginNameSchema
-    .meta({ description: 'The automator of its operating system; none for a machine without one.' })
-    .optional(),
+    .optional()
+    .meta({
+      title: 'System',
+      description: 'The automator of its operating system; none for a machine without one.',
+    }),
   defaultImage: z
     .string()
     .refine((written) => parseImageRef(written) !== undefined, {
       error: `is not a valid image: use ${imageRule}`,
     })
-    .optional(),
-  correct: z.array(z.enum(driftKinds)).optional(),
-  /** In a CSV table, separated by blanks. */
+    .optional()
+    .meta({
+      title: 'Default image',
+      description: `Image that is loaded after a reservation if no other follows: ${imageRule}.`,
+    }),
+  correct: z
+    .array(z.enum(driftKinds))
+    .optional()
+    .meta({ title: 'Correct', description: 'Drift that periodic checks correct. Default: none.' }),
   groups: z
     .union([z.array(groupSchema), z.string().transform(splitWords).pipe(z.array(groupSchema))])
-    .optional(),
-  labels: labelsSchema.optional(),
+    .optional()
+    .meta({ title: 'Groups', description: 'Groups of the machine: a list, or words in a CSV table.' }),
+  labels: labelsSchema.optional().meta({ title: 'Labels', description: labelRule }),
+});
+
+/** The form of an inventory file that is Heddle's own. */
+export const machinesFileSchema = z.strictObject({
+  machines: z
+    .array(entrySchema)
+    .meta({ title: 'Machines', description: 'The machines, each under a unique name.' }),
 });
 
 function splitWords(text: string): readonly string[] {
