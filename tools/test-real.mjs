@@ -27,8 +27,8 @@ const suites = [
  * takes a whole one; either would starve all that runs beside it.
  */
 const heavy = {
-  title: '24 kills of workers and of Temporal servers, and machines that boot on emulated processors',
-  env: { HEDDLE_KILLS: '20', HEDDLE_BOOTS: '1' },
+  title: '16 kills of workers and of Temporal servers, and machines that boot on emulated processors',
+  env: { HEDDLE_KILLS: '12', HEDDLE_BOOTS: '1' },
   words: [
     '--maxWorkers=2',
     'test/chaos/chaos',
