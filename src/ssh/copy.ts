@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ClientChannel } from 'ssh2';
 import { within } from '../model/signals.js';
-import { PluginError } from '../plugins/errors.js';
+import { PluginError, wrapError } from '../plugins/errors.js';
 import { readAfterNoise } from './after-noise.js';
 import type { Connection } from './connection.js';
 import { Excerpt } from './excerpt.js';
@@ -31,7 +31,7 @@ const passing = /(changed as we read it|removed before we read it|socket ignored
 
 /**
  * Reads a file or a folder of a node as a tar archive. Returns what tar warned of.
- * @throws PluginError Invalid with the words of the node, Retryable when the connection was lost.
+ * @throws PluginError Invalid with the words of the node, Auth when sudo is refused, Retryable when the connection was lost.
  */
 export async function readFiles(
   connection: Connection,
@@ -203,7 +203,11 @@ function refused(
   what: string,
   { sudo, exitCode, begun, noise, lines, cause }: Refusal,
 ): PluginError {
-  const complaints = printable(lines.join('; ')).trim().slice(-500) || `exit code ${exitCode}`;
-  const why = begun ? complaints : notBegun({ target }, { sudo, exitCode, said: noise }).message;
-  return new PluginError('Invalid', `${printable(what)} ${describeTarget(target)}: ${why}`, { cause });
+  const messageOf = (why: string): string => `${printable(what)} ${describeTarget(target)}: ${why}`;
+  if (begun) {
+    const complaints = printable(lines.join('; ')).trim().slice(-500) || `exit code ${exitCode}`;
+    return new PluginError('Invalid', messageOf(complaints), { cause });
+  }
+  const error = notBegun({ target }, { sudo, exitCode, said: noise });
+  return wrapError(error, messageOf(error.message));
 }

@@ -157,3 +157,15 @@ it('a copy as root begins in the home of the login user', async () => {
   await read({ path: 'to/top', sudo: true });
   expect(existsSync(join(root, 'to'))).toBe(false);
 });
+
+it('a copy as root that sudo refuses fails as any login that is refused', async () => {
+  replace('sudo', 'echo "sudo: a password is required" >&2; exit 1');
+  const refused = expect.objectContaining({
+    kind: 'Auth',
+    message: expect.stringMatching(
+      /^cannot write to on .*: sudo -n does not let .* \(sudo: a password is required\)/,
+    ),
+  });
+  await expect(write(newSource(), { sudo: true })).rejects.toEqual(refused);
+  await expect(read({ path: 'to', sudo: true })).rejects.toMatchObject({ kind: 'Auth' });
+});

@@ -37,7 +37,12 @@ export async function* packStream(
       if (onBytes !== undefined) countBytes(written, onBytes);
     };
     // A link stands for the file that it leads to.
-    yield* create({ cwd, gzip: true, portable: true, follow: !isFolder, filter, onWriteEntry }, [entry]);
+    const pack = create({ cwd, gzip: true, portable: true, follow: !isFolder, filter, onWriteEntry }, [
+      entry,
+    ]);
+    // It may still work on files after its reader has stopped: then nothing else listens.
+    pack.on('error', () => undefined);
+    yield* pack;
   } catch (cause) {
     throw onFailure(cause);
   }
