@@ -97,7 +97,7 @@ async function linkNew(file: string, record: LockRecord): Promise<boolean> {
     await link(temporary, file);
     return true;
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
+    if (hasErrorCode(error, 'EEXIST')) return false;
     throw error;
   } finally {
     await rm(temporary, { force: true });
@@ -123,7 +123,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -143,6 +143,7 @@ function parseRecord(file: string, text: string): LockRecord {
   }
 }
 
-function hasCode(error: unknown, code: string): boolean {
+/** Whether it has a code such as ENOENT. */
+export function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

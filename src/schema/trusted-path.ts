@@ -198,6 +198,6 @@ export function whyOpen(path: string, { mode }: Pick<Stats, 'mode'>): Distrust |
   return {
     path,
     wrong: `is accessible to other users (mode ${(mode & 0o777).toString(8)})`,
-    right: `chmod 700 '${path}'`,
+    right: `chmod go= '${path}'`,
   };
 }

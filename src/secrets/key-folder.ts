@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endedLongAgo, isHeld, takeLock, type HeldLock } from '../detached/lock-file.js';
+import { endedLongAgo, hasErrorCode, isHeld, takeLock, type HeldLock } from '../detached/lock-file.js';
 import { makeFolder } from '../schema/make-folder.js';
 import {
   isDiskFull,
@@ -21,6 +21,7 @@ import {
   wordsForFileError,
   wordsForWriteError,
 } from '../schema/read-text.js';
+import { describeDistrust, whyOpen } from '../schema/trusted-path.js';
 import { formatKeys, KeyError, MissingKeyError, parseKeys, type KeyDocument } from './key-document.js';
 
 /** A document as read from the folder, and a stamp that changes when the file is replaced. */
@@ -43,10 +44,10 @@ export function readKeyFolder(folder: string): StoredKeys | undefined {
   const file = keyFile(folder);
   const folderStat = statIfPresent(folder);
   if (folderStat === undefined) return undefined;
-  refuseAccessOfOthers(folder, folderStat, '700');
+  refuseAccessOfOthers(folder, folderStat);
   const fileStat = statIfPresent(file);
   if (fileStat === undefined) return undefined;
-  refuseAccessOfOthers(file, fileStat, '600');
+  refuseAccessOfOthers(file, fileStat);
   const read = readTextFile(file, maxKeyBytes);
   if (!read.ok && read.missing === true) return undefined;
   if (!read.ok) throw readError(file, read.wrong);
@@ -87,7 +88,7 @@ function writeFirstRing(folder: string, document: KeyDocument): boolean {
     );
   try {
     makeFolder(folder);
-    refuseAccessOfOthers(folder, statSync(folder, { bigint: true }), '700');
+    refuseAccessOfOthers(folder, statSync(folder, { bigint: true }));
   } catch (error) {
     throw createError(error);
   }
@@ -164,13 +165,12 @@ function stampOf(stat: BigIntStats): string {
   return `${stat.ino}:${stat.mtimeNs}:${stat.size}`;
 }
 
-function refuseAccessOfOthers(path: string, stat: BigIntStats, wanted: string): void {
-  // Windows does not have these modes.
-  if (process.platform === 'win32' || (stat.mode & 0o077n) === 0n) return;
-  const mode = (stat.mode & 0o777n).toString(8).padStart(3, '0');
-  throw new KeyError(
-    `${path} has mode ${mode}: other users of this machine can read the keys. Run 'chmod ${wanted} "${path}"' and consider rotating the keys.`,
-  );
+function refuseAccessOfOthers(path: string, { mode }: BigIntStats): void {
+  const distrust = whyOpen(path, { mode: Number(mode) });
+  if (distrust !== undefined)
+    throw new KeyError(
+      `other users could read the keys: ${describeDistrust(distrust)}. Consider rotating the keys`,
+    );
 }
 
 function temporaryFileIn(folder: string): string {
@@ -225,8 +225,4 @@ async function lockFolder(folder: string): Promise<HeldLock> {
       );
     await sleep(lockPollMs);
   }
-}
-
-function hasErrorCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -107,7 +107,7 @@ describe('a wrong setting', () => {
     [
       'a data folder that others can read',
       (data) => chmod(data, 0o755),
-      /data is accessible to other users \(mode 755\)\. chmod 700/,
+      /data is accessible to other users \(mode 755\)\. chmod go=/,
     ],
     [
       'a key folder that is a file',

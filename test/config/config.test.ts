@@ -425,7 +425,7 @@ describe('a private folder', () => {
     chmodSync(join(home, 'open'), 0o750);
     expect(() => {
       prepareFolder(join(home, 'open'));
-    }).toThrow(`is accessible to other users (mode 750). chmod 700 '${join(home, 'open')}'`);
+    }).toThrow(`is accessible to other users (mode 750). chmod go= '${join(home, 'open')}'`);
   });
 
   test('is refused if it belongs to another user', () => {

@@ -169,8 +169,8 @@ modes('a key folder open to others', () => {
   });
 
   it.each([
-    ['keys.json', 0o640, /keys\.json has mode 640.*chmod 600/],
-    ['.', 0o750, /has mode 750.*chmod 700/],
+    ['keys.json', 0o640, /keys\.json is accessible to other users \(mode 640\); chmod go= .*rotating/],
+    ['.', 0o750, /is accessible to other users \(mode 750\); chmod go= /],
   ])('is refused (%s)', async (name, mode, message) => {
     createKeys(folder);
     await chmod(join(folder, name), mode);

@@ -139,7 +139,7 @@ describe('a log', () => {
     await mkdir(folder);
     await chmod(folder, 0o755);
     expect(() => createFolderStore({ folder })).toThrow(
-      /is accessible to other users \(mode 755\).*chmod 700/,
+      /is accessible to other users \(mode 755\).*chmod go=/,
     );
   });
 });

@@ -115,7 +115,7 @@ export const keyCases: readonly Case[] = [
     command: 'heddle keys list',
   },
   {
-    message: '… has mode …: other users of this machine can read the keys.',
+    message: 'other users could read the keys: …. Consider rotating the keys',
     of: 'command',
     code: 'Invalid',
     cause: 'The folder or file was copied or restored with other permissions.',
