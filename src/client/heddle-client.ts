@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { Consent } from '../model/cluster/consent.js';
 import type { Intent } from '../model/plan/intent/intent.js';
 import { clusterMessages, revisionMessages } from '../workflows/messages.js';
-import { missingRevisionText, type Revision } from '../model/cluster/revision.js';
+import { missingRevisionText, missingSpecBeforeText, type Revision } from '../model/cluster/revision.js';
 import { withLockOf } from '../model/cluster/state.js';
 import type { ApplyReply, ApplyRequest, OperateRequest } from '../model/cluster/contract.js';
 import type { ClusterStart } from '../model/cluster/messages.js';
@@ -160,9 +160,7 @@ export class HeddleClient extends EntityClient {
     const which = intent.kind === 'rollback' ? 'rollback' : 'present';
     const spec = await this.query('spec of', name, clusterMessages.queries.spec, which);
     if (spec === null && which === 'rollback')
-      throw new HeddleError('Refused', `cluster ${name} has no previous spec to return to`, {
-        next: 'heddle apply FILE',
-      });
+      throw new HeddleError('Refused', missingSpecBeforeText(name), { next: 'heddle apply FILE' });
     return preview(this.temporal, name, intent, spec ?? undefined);
   }
 

@@ -150,6 +150,11 @@ describe('an operation with the consent of a user', () => {
     await writeFile(held, '');
     const replacement = await stack.client.operate('held', { kind: 'replace', nodes: ['app-3'] });
     expect((await end('held', replacement.operation)).operation.state).toBe('held');
+    const again = { kind: 'replace', nodes: ['app-3'] } as const;
+    for (const limit of [{ losable: { app: [[3, 3]] as const } }, { planDigest: 'any' }])
+      await expect(stack.client.operate('held', again, { consent: limit })).rejects.toThrow(
+        'is held and continues with the replacement, so this request cannot limit what it removes',
+      );
     const { plan, basis, losses } = await stack.client.plan(specOf(':', 2));
     expect(losses.lost).toEqual(['app-3']);
     const losable = rangesByGroup(losses.lost);

@@ -85,6 +85,9 @@ export async function operate(
     const preview = await previewOperation(session, name, intent);
     // The output of exec begins with what its command prints.
     if (!isExec) consent = await confirmLosses(output, { name, intent, preview }, options);
+    // A held operation continues with the replacement, and keeps to what it named.
+    if (intent.kind === 'replace' && preview.basis.state === 'held')
+      consent = consent && { basedOn: consent.basedOn };
   }
   const since = Date.now();
   const reply = await client.operate(name, intent, { queue, consent });

@@ -32,6 +32,10 @@ export function newRevision(cluster: string, number: number, operation: Operatio
 }
 
 /** Why a cluster does not have a revision. */
+export function missingSpecBeforeText(cluster: string): string {
+  return `cluster ${cluster} has no previous spec to return to; correct its file and apply it, or delete it`;
+}
+
 export function missingRevisionText(
   cluster: string,
   number: number,

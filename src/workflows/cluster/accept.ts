@@ -18,7 +18,7 @@ import { refuseLocked } from '../../model/cluster/locked.js';
 import { rememberedOperations, type Operation } from '../../model/cluster/operation.js';
 import { isUndeletable } from '../../model/node/abandon.js';
 import { isTriedAgain, recordRetry } from '../../model/node/record.js';
-import { missingRevisionText } from '../../model/cluster/revision.js';
+import { missingRevisionText, missingSpecBeforeText } from '../../model/cluster/revision.js';
 import { specBefore, type ClusterState, type Resumed } from '../../model/cluster/state.js';
 import { abandonNode } from './carried-nodes.js';
 import { clusterExecutor } from './cluster-executor.js';
@@ -28,7 +28,7 @@ import { noteOutcome } from './events.js';
 import { groupOfNode, instruct, instructWorking } from './groups.js';
 import { changeNodes, changeOperation, type Memory } from './memory.js';
 import { sameAsUnderWay } from './same-apply.js';
-import { refuseBusy, refuseDeleting, refuseOutdated, refuseUnknownNodes } from './refuse.js';
+import { refuseBusy, refuseDeleting, refuseLimits, refuseOutdated, refuseUnknownNodes } from './refuse.js';
 
 /** Why an apply is refused; undefined if it is accepted. Handlers only queue operations. */
 export function refuseApply(memory: Memory, request: ApplyRequest): string | undefined {
@@ -106,7 +106,7 @@ export function refuseOperate(memory: Memory, request: OperateRequest): string |
   // The file of an operation that was never planned would be forgotten.
   if (intent.kind === 'scale' && state.planned === true) return undefined;
   if (intent.kind === 'replace' && (bringsToSpec(operation.kind) || operation.kind === 'replace'))
-    return refuseOutside(operation, intent.nodes);
+    return refuseOutside(operation, intent.nodes) ?? refuseLimits(operation, consent);
   return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, scale, apply a corrected file, cancel or delete first`;
 }
 
@@ -119,9 +119,7 @@ function refuseRollback(state: ClusterState, { intent, spec }: OperateRequest): 
       return missingRevisionText(name, wanted, revisions);
     return spec === undefined ? `the request has no spec of revision ${wanted}` : undefined;
   }
-  return specBefore(state) === undefined
-    ? `cluster ${name} has no previous spec to return to; run 'heddle delete ${name}' to delete it`
-    : undefined;
+  return specBefore(state) === undefined ? missingSpecBeforeText(name) : undefined;
 }
 
 /** A held operation that is limited replaces nothing beyond its limits. */

@@ -1,5 +1,5 @@
-import { queuedOperations } from '../../model/cluster/operation.js';
-import { type Basis, isSameBasis } from '../../model/cluster/consent.js';
+import { queuedOperations, type Operation } from '../../model/cluster/operation.js';
+import { type Basis, type Consent, isSameBasis } from '../../model/cluster/consent.js';
 import type { ClusterState } from '../../model/cluster/state.js';
 import { groupOfNode } from './groups.js';
 import type { Memory } from './memory.js';
@@ -38,6 +38,16 @@ export function refuseOutdated(state: ClusterState, basedOn: Basis | undefined):
       ? ''
       : `: operation ${latest.id} (${latest.what} by ${latest.by}) is ${latest.state} now`;
   return `cluster ${name} has changed since this was planned${which}; plan again`;
+}
+
+/** A held operation keeps to what it named when it began, whatever a request that continues it would allow. */
+export function refuseLimits(
+  { id, what }: Operation,
+  { losable, planDigest }: Consent = {},
+): string | undefined {
+  return losable === undefined && planDigest === undefined
+    ? undefined
+    : `operation ${id} (${what}) is held and continues with the replacement, so this request cannot limit what it removes; leave out losable and planDigest, or cancel it first`;
 }
 
 export function refuseBusy(

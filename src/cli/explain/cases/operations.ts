@@ -101,7 +101,7 @@ export const operationCases: readonly Case[] = [
     command: 'heddle cancel NAME',
   },
   {
-    message: "cluster … has no previous spec to return to; run 'heddle delete …' to delete it",
+    message: 'cluster … has no previous spec to return to; correct its file and apply it, or delete it',
     of: 'command',
     code: 'Refused',
     cause: 'The first apply of the cluster was never completed, so there is nothing to roll back to.',
