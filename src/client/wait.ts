@@ -1,4 +1,4 @@
-import { endedStates, type Operation } from '../model/cluster/operation.js';
+import { endedStates, operationsOf, type Operation } from '../model/cluster/operation.js';
 import type { ClusterStatus } from '../schema/output/status.js';
 import { waitUntil, type WaitUntilOptions } from './entity-client.js';
 import { HeddleError } from './errors.js';
@@ -50,14 +50,4 @@ export async function waitForOperation(
 
 export function findOperation(status: ClusterStatus, id: string): Operation | undefined {
   return operationsOf(status).find((operation) => operation.id === id);
-}
-
-/** All that a cluster knows, the latest first. */
-export function operationsOf({
-  queued,
-  operation,
-  history,
-}: Pick<ClusterStatus, 'queued' | 'operation' | 'history'>): readonly Operation[] {
-  const known = [...queued, ...(operation === undefined ? [] : [operation]), ...history];
-  return known.toSorted((one, other) => Number(other.id) - Number(one.id));
 }

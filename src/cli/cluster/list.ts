@@ -1,8 +1,8 @@
-import { operationsOf } from '../../client/wait.js';
 import type { Client } from '@temporalio/client';
 import { call } from '../../client/call.js';
 import { listWorkers } from '../../client/workers.js';
 import { indexLabels, type Labels } from '../../model/cluster/labels.js';
+import { operationsOf } from '../../model/cluster/operation.js';
 import { siteQueue } from '../../model/names.js';
 import type { Config } from '../../config/index.js';
 import { buildLines } from '../../model/worker-identity.js';

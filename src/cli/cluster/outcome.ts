@@ -1,7 +1,7 @@
 import { bringsToSpec } from '../../model/plan/intent/intent.js';
-import { operationsOf, type WaitResult } from '../../client/wait.js';
+import type { WaitResult } from '../../client/wait.js';
+import { operationsOf, type Operation } from '../../model/cluster/operation.js';
 import type { ApplyReply } from '../../model/cluster/contract.js';
-import type { Operation } from '../../model/cluster/operation.js';
 import type { OutputsDocument } from '../../schema/output/documents.js';
 import type { ClusterStatus } from '../../schema/output/status.js';
 import type { AcceptedDocument, EndedDocument } from '../../schema/output/operation.js';

@@ -85,3 +85,17 @@ export function leftOf(history: readonly Operation[]): number {
   );
   return last?.left ?? 0;
 }
+
+/** All that a cluster knows, the latest first. */
+export function operationsOf({
+  queued,
+  operation,
+  history,
+}: {
+  readonly queued: readonly Operation[];
+  readonly operation?: Operation | undefined;
+  readonly history: readonly Operation[];
+}): readonly Operation[] {
+  const known = [...queued, ...(operation === undefined ? [] : [operation]), ...history];
+  return known.toSorted((one, other) => Number(other.id) - Number(one.id));
+}

@@ -1,4 +1,3 @@
-import { basisOf } from './refuse.js';
 import type { Handlers } from '../handlers.js';
 import { clusterContract, type PlainRequest } from '../../model/cluster/contract.js';
 import { bounds } from '../../model/bounds.js';
@@ -57,6 +56,7 @@ import {
   type NextStep,
   handlersOf,
 } from '../entity.js';
+import { basisOf } from './refuse.js';
 import { applyReport } from './reports.js';
 import { hasWork, isOver, startNextOperation } from './next-operation.js';
 import { condition } from '../inbox.js';

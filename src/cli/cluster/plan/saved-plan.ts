@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import { z } from 'zod';
-import { operationsOf } from '../../../client/wait.js';
 import { isSameBasis, type Basis } from '../../../model/cluster/consent.js';
 import type { Json } from '../../../model/json.js';
+import { operationsOf } from '../../../model/cluster/operation.js';
 import type { ClusterSpec } from '../../../model/cluster/spec.js';
 import { isEmptyPlan } from '../../../model/plan/plan.js';
 import { maxFileBytes } from '../../../schema/cluster/compose.js';
