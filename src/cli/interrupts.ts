@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { onFirstSignal } from '../config/on-first-signal.js';
 import { exitCodes } from './errors.js';
 
 /** What ends a wait: a signal, or the end of the reader of the output. */
@@ -65,7 +66,8 @@ export function catchInterrupt(): InterruptWatch {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
   });
   happened.catch(() => undefined);
-  process.once('SIGINT', abort).once('SIGTERM', abort).on('SIGHUP', abort);
+  const stopListening = onFirstSignal(['SIGINT', 'SIGTERM'], abort);
+  process.on('SIGHUP', abort);
   waiting.add(() => abort('SIGPIPE'));
   return {
     signal: controller.signal,
@@ -74,6 +76,9 @@ export function catchInterrupt(): InterruptWatch {
       wait.catch(() => undefined);
       return Promise.race([wait, happened]);
     },
-    release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort),
+    release: () => {
+      stopListening();
+      process.off('SIGHUP', abort);
+    },
   };
 }

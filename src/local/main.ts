@@ -37,7 +37,14 @@ async function main(args: readonly string[]): Promise<void> {
         },
       );
     };
-    process.once('SIGTERM', stop).once('SIGINT', stop);
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      const onSignal = (): void => {
+        // Not by `once`: while a file is written, signal-exit ends the process if no other listener is left.
+        setImmediate(() => process.off(name, onSignal));
+        stop(name);
+      };
+      process.on(name, onSignal);
+    }
     // Only a parent with an IPC channel wants this.
     process.once('disconnect', () => stop('SIGTERM')).channel?.unref();
     // It was killed while this program started.

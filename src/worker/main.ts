@@ -3,6 +3,7 @@ import { endWithParent } from '../config/end-with-parent.js';
 import { hideEnvironment } from '../config/hide-environment.js';
 import { loadConfig } from '../config/index.js';
 import { describeProcess } from '../config/process-dump.js';
+import { onFirstSignal } from '../config/on-first-signal.js';
 import { prepareFolder } from '../config/prepare-folder.js';
 import { secretSourcesOf } from '../secrets/reference.js';
 import { collectGarbageSooner } from './heap.js';
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
       worker.shutdown();
     };
     parentEnded = () => stop('the process that started it has ended');
-    process.once('SIGTERM', stop).once('SIGINT', stop);
+    onFirstSignal(['SIGTERM', 'SIGINT'], stop);
     dump = () => void worker.dumpStacks();
     await worker.done;
     log.info('worker has ended');
