@@ -17,6 +17,8 @@ export interface LaunchOptions {
   readonly logFile: string;
   /** Variables besides PATH, HOME and LANG. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Receives the messages of a Node.js program: what it passes to `process.send`. */
+  readonly onMessage?: (message: unknown) => void;
 }
 
 const endPatienceMs = 10_000;
@@ -29,7 +31,7 @@ const logLimitBytes = 16 * 1024 * 1024;
 export async function launch(
   binary: string,
   args: readonly string[],
-  { logFile, environment = {} }: LaunchOptions,
+  { logFile, environment = {}, onMessage }: LaunchOptions,
 ): Promise<Launched> {
   await mkdir(dirname(logFile), { recursive: true, mode: 0o700 });
   await shelveLongLog(logFile);
@@ -37,10 +39,11 @@ export async function launch(
   const [program, ...words] = [...deathLink(), binary, ...args];
   const child = spawn(program ?? binary, words, {
     detached: true,
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', log, log, ...(onMessage === undefined ? [] : ['ipc' as const])],
     env: childEnvironment({ set: environment }),
   });
   closeSync(log);
+  if (onMessage !== undefined) child.on('message', onMessage).channel?.unref();
 
   const ended = endOf(child);
   const endWithUs = (): boolean => child.kill('SIGTERM');

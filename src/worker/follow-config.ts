@@ -20,6 +20,11 @@ interface ConfigChange {
   apply(): Promise<void>;
 }
 
+/** What became of a changed heddle.yaml. */
+export type ConfigOutcome =
+  | { readonly isApplied: true }
+  | { readonly isApplied: false; readonly why: string };
+
 /** Activities whose configuration can be replaced. */
 export interface Reloadable {
   /**
@@ -41,9 +46,11 @@ export function followConfig(
   prepared: Reloadable,
   queues: RunningQueues,
   log: Pick<Logger, 'info' | 'warn' | 'error'>,
+  report: (outcome: ConfigOutcome) => void = () => undefined,
 ): () => void {
   const refuse = async (why: string): Promise<void> => {
     prepared.refuse();
+    report({ isApplied: false, why });
     log.error(`${file} changed and is not applied; the previous configuration stays in effect. ${why}`);
   };
   const reload = async (): Promise<void> => {
@@ -60,6 +67,7 @@ export function followConfig(
     await change.apply();
     await startAll(change.workers);
     log.info({ queues: queues.names() }, `${file} changed and is applied`);
+    report({ isApplied: true });
     if (change.restart.length > 0)
       log.warn(
         `${file}: these settings changed and need a restart of this worker: ${change.restart.join(', ')}`,

@@ -40,6 +40,10 @@ async function main(): Promise<void> {
       secretSources: secretSourcesOf(config),
       readConfig: (variables) =>
         loadConfig({ configFlag: values.config, env: { ...config.environment, ...variables } }),
+      onConfigured: (outcome) => {
+        // `heddle dev` shows it. The channel may close in this moment.
+        if (process.connected) process.send?.(outcome, undefined, undefined, () => undefined);
+      },
       ...(values.builder ? { role: 'builder' as const } : {}),
     });
     what = 'ended';

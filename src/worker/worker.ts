@@ -45,7 +45,7 @@ import { keepLastPass } from './last-pass.js';
 import { publishLiveness } from './publish-liveness.js';
 import type { ReloadState } from '../model/worker-identity.js';
 import { checkSettings, configuredParts, withPools } from './configured-parts.js';
-import { followConfig, type ReadConfig, type Reloadable } from './follow-config.js';
+import { followConfig, type ConfigOutcome, type ReadConfig, type Reloadable } from './follow-config.js';
 import { replaceable } from './replaceable.js';
 import { runQueues, type QueueOptions } from './running-queues.js';
 import { reloadConfig } from './reload-config.js';
@@ -68,6 +68,8 @@ export interface HeddleWorkerOptions {
   readonly role?: 'builder';
   /** How the configuration is read again after its file changed; without it, the worker keeps what it has. */
   readonly readConfig?: ReadConfig;
+  /** Called when a changed configuration was applied or refused. */
+  readonly onConfigured?: (outcome: ConfigOutcome) => void;
 }
 
 export interface HeddleWorker {
@@ -107,7 +109,7 @@ export async function startWorker(options: HeddleWorkerOptions): Promise<HeddleW
   const stopFollowing =
     options.readConfig === undefined
       ? () => undefined
-      : followConfig(config, options.readConfig, prepared, queues, log);
+      : followConfig(config, options.readConfig, prepared, queues, log, options.onConfigured);
   const shutdown = (): void => {
     stopFollowing();
     queues.shutdown();

@@ -8,6 +8,7 @@ import { until } from '../harness/until.js';
 import { expectDescribed, seenDocuments } from '../harness/cli/output-documents.js';
 import { commandPath, type Ended, runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 import { newFolder } from '../harness/folder.js';
+import { writeFiles } from '../harness/programs/bench.js';
 
 const spec = `name: web
 nodes: {app: {count: 1, provider: local, services: [web]}}
@@ -121,17 +122,38 @@ describe('heddle dev', () => {
     await expectNothingRuns(now);
   });
 
-  it('passes a heddle.yaml that is made or changed on to its worker', async () => {
-    const { dev } = await startDev();
+  it('reports what becomes of a changed heddle.yaml, and restarts its worker for new plugins', async () => {
+    const { dev, record } = await startDev();
     const file = join(folder, 'heddle.yaml');
-    const log = (): Promise<string> => readFile(join(data, 'logs', 'worker.log'), 'utf8');
+    const told = (from: number): string => dev.stderr().slice(from);
+    const write = async (text: string, ...expected: readonly string[]): Promise<string> => {
+      const from = dev.stderr().length;
+      await writeFile(file, text);
+      for (const part of expected) await until(part, () => told(from).includes(part));
+      return told(from);
+    };
     try {
-      await writeFile(file, 'providers: {rack: {type: nonesuch}}\n');
-      await until('the worker refuses it', async () => (await log()).includes('is not applied'));
-      await writeFile(file, 'provider: {}\n');
-      await until('it is refused', () => dev.stderr().includes('changed and is not applied'));
-      await writeFile(file, 'scale: {inFlight: 7}\n');
-      await until('the worker applies it', async () => (await log()).includes('changed and is applied'));
+      expect(await write('providers: {rack: {type: nonesuch}}\n', 'is not applied')).toContain('nonesuch');
+      await write('provider: {}\n', 'changed and is not applied');
+      await write('scale: {inFlight: 7}\n', 'changed and is applied');
+      expect(await write('plugins: [./none]\n', 'is not applied')).toContain('none');
+      expect((await readDevRecord(data))?.processes.worker.pid).toBe(record.processes.worker.pid);
+      writeFiles(join(folder, 'own'), {
+        'providers/mine/mine.json': {
+          ...{ name: 'mine', type: 'provider', version: '1.0.0', description: 'M' },
+          command: ['./mine.sh'],
+        },
+        'providers/mine/mine.sh': '#!/bin/sh\n',
+      });
+      const restarted = await write(
+        'plugins: [./own]\nproviders: {rack: {type: mine}}\n',
+        'restarting the worker, which reads plugins only when it starts',
+        'the worker is running again',
+      );
+      expect(restarted).not.toContain('the worker ended');
+      expect(await readFile(join(data, 'logs', 'worker.log'), 'utf8')).toContain(
+        'plugin provider mine 1.0.0',
+      );
     } finally {
       await rm(file, { force: true });
     }

@@ -9,6 +9,7 @@ import { heddleSearchAttributes } from '../../server/setup.js';
 import { startServer, type RunningServer } from '../../server/start.js';
 import { startAccountsPage } from '../account/page/server.js';
 import type { Workspace } from '../account/workspace.js';
+import type { ConfigOutcome } from '../../worker/follow-config.js';
 import { openKeys } from '../configuration.js';
 import { writeWorkerConfig } from './dev-config.js';
 import type { DevRecord } from './dev-record.js';
@@ -28,6 +29,8 @@ export interface DevOptions {
   readonly onChange: () => void;
   /** Called when the machine service was restarted, and its machines boot. */
   readonly onMachinesBack: () => void;
+  /** Called when the worker applied a changed configuration, or refused it. */
+  readonly onConfigured: (outcome: ConfigOutcome) => void;
 }
 
 /** All that runs, in the order it was started. */
@@ -41,6 +44,7 @@ export interface DevParts {
   readonly serverLogTail: () => Promise<string>;
   /** Gives the worker a changed configuration, which it applies. */
   readonly configure: (changed: Config) => Promise<void>;
+  readonly restartWorker: () => Promise<void>;
   /** Stops all, the last started first. */
   readonly stop: () => Promise<void>;
 }
@@ -71,6 +75,7 @@ export async function startParts(config: Config, binary: string, options: DevOpt
       configFile: workerConfig,
       address: server.address,
       namespace: server.namespace,
+      onConfigured: options.onConfigured,
     });
     running.push(worker.stop);
     const accounts = await startAccountsPage({ open: options.openWorkspace, usersOf: options.describeUsers });
@@ -94,6 +99,7 @@ export async function startParts(config: Config, binary: string, options: DevOpt
       }),
       machineKind: machines.kind,
       configure: async (changed) => void (await writeWorkerConfig(changed, machines)),
+      restartWorker: worker.restart,
       stop,
       serverEnded: server.ended,
       serverLogTail: () => readLogTail(server.logFile),

@@ -3,6 +3,7 @@ import type { Config } from '../../config/index.js';
 import { workerEnvironment } from '../../config/child-environment.js';
 import { workflowQueue } from '../../model/names.js';
 import { launch } from '../../server/launch.js';
+import type { ConfigOutcome } from '../../worker/follow-config.js';
 import { keepUp, startLimitMs, type KeptUp, type Upkeep } from './keep-up.js';
 import { waitForPoller } from './pollers.js';
 import { workerProgram } from './worker.js';
@@ -13,11 +14,13 @@ interface DevWorkerOptions extends Upkeep {
   readonly configFile: string;
   readonly address: string;
   readonly namespace: string;
+  /** Called when the worker applied a changed configuration, or refused it. */
+  readonly onConfigured: (outcome: ConfigOutcome) => void;
 }
 
 /** Starts a worker of our server, and restarts it whenever it dies. */
 export function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
-  const { address, namespace, configFile, logFolder, say, onBack } = options;
+  const { address, namespace, configFile, logFolder, say, onBack, onConfigured } = options;
   const logFile = join(logFolder, 'worker.log');
   const environment = environmentOf(options);
   return keepUp({
@@ -25,7 +28,12 @@ export function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
     logFile,
     say,
     onBack,
-    launch: () => launch(process.execPath, [workerProgram, '--config', configFile], { logFile, environment }),
+    launch: () =>
+      launch(process.execPath, [workerProgram, '--config', configFile], {
+        logFile,
+        environment,
+        onMessage: (message) => onConfigured(message as ConfigOutcome),
+      }),
     // The server must have seen this very process poll.
     isReady: ({ pid }, isRunning) =>
       waitForPoller({

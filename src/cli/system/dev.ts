@@ -1,10 +1,8 @@
-import { resolve } from 'node:path';
 import type { Config } from '../../config/index.js';
 import { hideEnvironment } from '../../config/hide-environment.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { isDiskFault, isSystemError, wordsForWriteError } from '../../schema/read-text.js';
 import { describeProcess } from '../../config/process-dump.js';
-import { watchFile } from '../../config/watch-file.js';
 import { findBinary } from '../../server/find-binary.js';
 import { isRunning, markOf } from '../../detached/process-mark.js';
 import { endProcess } from '../../server/process.js';
@@ -21,10 +19,10 @@ import {
   writeDevRecord,
   type DevRecord,
 } from './dev-record.js';
+import { configFileOf, describeOutcome, followFile } from './dev-follow.js';
 import { startServicesAgain } from './dev-services.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { createOutput, type Output } from '../output.js';
-import { messageOf } from '../report-error.js';
 import { endWithParent } from '../../config/end-with-parent.js';
 import { catchInterrupt } from '../interrupts.js';
 import { formatClock } from '../format.js';
@@ -86,6 +84,7 @@ export async function dev(options: RunOptions): Promise<number> {
       say,
       onChange,
       onMachinesBack: () => void startServices(),
+      onConfigured: (outcome) => say(describeOutcome(configFileOf(config), outcome)),
       openWorkspace: () => openWorkspace(options),
       describeUsers: (account) => describeUsers({ config: options.config }, account),
     }),
@@ -134,32 +133,10 @@ async function writeIn<Result>(folder: string, write: () => Promise<Result>): Pr
 }
 
 type RunOptions = CommonOptions &
-  Omit<DevOptions, 'say' | 'onChange' | 'onMachinesBack' | 'openWorkspace' | 'describeUsers'>;
-
-/** Passes a changed heddle.yaml on to the worker, which reads a file that `heddle dev` writes. */
-function followFile(
-  config: Config,
-  read: () => Config,
-  parts: Pick<DevParts, 'configure'>,
-  say: (line: string) => void,
-): () => void {
-  // `heddle provider add` makes one there.
-  const { file = resolve('heddle.yaml'), dataFolder, site } = config;
-  return watchFile(file, async (missing) => {
-    try {
-      if (missing !== undefined) throw new Error(missing);
-      const changed = read();
-      if (changed.dataFolder !== dataFolder || changed.site !== site)
-        throw new Error('A change of dataFolder or site requires a restart of heddle dev.');
-      await parts.configure(changed);
-      say(`${file} changed; the worker applies it, or logs why not`);
-    } catch (error) {
-      say(
-        `${file} changed and is not applied; the previous configuration stays in effect. ${messageOf(error)}`,
-      );
-    }
-  });
-}
+  Omit<
+    DevOptions,
+    'say' | 'onChange' | 'onMachinesBack' | 'onConfigured' | 'openWorkspace' | 'describeUsers'
+  >;
 
 /** A server that another `heddle dev` still runs is found by its claim of the data folder. */
 async function removeDamagedRecord({ dataFolder }: Config, say: (line: string) => void): Promise<void> {

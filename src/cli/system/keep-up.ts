@@ -21,6 +21,8 @@ interface KeptProcess extends Omit<Upkeep, 'logFolder'> {
 
 export interface KeptUp {
   readonly pid: () => number;
+  /** Ends it, so that it starts again at once. It is not ended if it is about to start anyway. */
+  readonly restart: () => Promise<void>;
   /** Stops it, and the restarting. */
   readonly stop: () => Promise<void>;
 }
@@ -40,19 +42,26 @@ export async function keepUp(kept: KeptProcess): Promise<KeptUp> {
   const { name, logFile, say, onBack } = kept;
   let current = await start(kept);
   const stopped = new AbortController();
+  let pauseMs = firstPauseMs;
+  let isUp = true;
+  let isRestart = false;
   const watch = async (): Promise<void> => {
-    let pauseMs = firstPauseMs;
     for (;;) {
       const since = Date.now();
       const how = await current.ended;
+      isUp = false;
       if (stopped.signal.aborted) return;
-      pauseMs = Date.now() - since > healthyMs ? firstPauseMs : pauseMs;
-      say(
-        `the ${name} ended (${how}); restarting it in ${pauseMs / 1_000} s. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
-      );
-      await sleep(pauseMs, undefined, { signal: stopped.signal });
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      if (!isRestart) {
+        pauseMs = Date.now() - since > healthyMs ? firstPauseMs : pauseMs;
+        say(
+          `the ${name} ended (${how}); restarting it in ${pauseMs / 1_000} s. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
+        );
+        await sleep(pauseMs, undefined, { signal: stopped.signal });
+        pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      }
+      isRestart = false;
       current = await start(kept);
+      isUp = true;
       if (stopped.signal.aborted) await current.end();
       else onBack();
       say(`the ${name} is running again`);
@@ -68,6 +77,11 @@ export async function keepUp(kept: KeptProcess): Promise<KeptUp> {
   const done = retry();
   return {
     pid: () => current.pid,
+    async restart() {
+      if (!isUp) return;
+      isRestart = true;
+      await current.end();
+    },
     async stop() {
       stopped.abort();
       await current.end();
