@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { cacheFolder, isMain, messageOf, root, runMain, say } from './environment.mjs';
 
 /**
- * Asks for known vulnerabilities of the packages that the product needs at run time: the npm registry for those of the
- * lockfile, OSV (https://google.github.io/osv.dev/api/) for those in Python. Ends with a line of counts. A source that does
- * not answer is a check that was skipped, which the counts say: it is not a pass. It fails 14 days after the last
- * answer, which the cache folder records; a source that has never answered cannot be reached from this computer.
+ * Asks for known vulnerabilities of the packages that the product needs at run time: the npm registry for
+ * those of the lockfile, OSV (https://google.github.io/osv.dev/api/) for those in Python. Ends with a line of
+ * counts. A source that does not answer is a check that was skipped, which the counts say: it is not a pass.
+ * It fails 14 days after the last answer, which the cache folder records; a source that has never answered
+ * cannot be reached from this computer.
  */
 
 const limitMs = 120_000;

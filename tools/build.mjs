@@ -16,9 +16,9 @@ const compiled = /\.(?:js|js\.map|d\.ts)$/;
 const bundle = join(dist, 'workflow-bundle.js');
 
 /**
- * Builds dist/, schemas/, what pages of docs/ take from the code and the types of the plugins' fields from src/. Only
- * what changed is done again. Throws with the compiler's words when types are wrong, though everything that could
- * be written has been written by then.
+ * Builds dist/, schemas/, what pages of docs/ take from the code and the types of the plugins' fields from
+ * src/. Only what changed is done again. Throws with the compiler's words when types are wrong, though
+ * everything that could be written has been written by then.
  * @param {{ force?: boolean }} [options]
  */
 export function build({ force = false } = {}) {
@@ -148,8 +148,8 @@ async function bundleWorkflows() {
 /**
  * The SDK records for each promise of a workflow where it was made, for the query `__stack_trace`. That takes
  * half of the time of a workflow task. Its hook finds the workflow of a promise through the constructor of
- * `Promise`; here it finds none. A worker with `stackTraces` leaves out the marked line and gets short traces.
- * Later than this the SDK freezes both objects.
+ * `Promise`; here it finds none. A worker with `stackTraces` leaves out the marked line and gets short
+ * traces. Later than this the SDK freezes both objects.
  * @param {string} code
  * @returns {string}
  */

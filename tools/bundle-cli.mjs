@@ -11,8 +11,8 @@ const dist = join(root, 'dist');
 export const cliBundle = join(dist, 'cli-bundle');
 
 /**
- * Files by the module whose imports they contain, except those that an earlier file has. Reading hundreds of files would
- * take most of the time of a short command.
+ * Files by the module whose imports they contain, except those that an earlier file has. Reading hundreds of
+ * files would take most of the time of a short command.
  */
 const files = [
   ['program', 'cli/main.js'],
@@ -28,8 +28,8 @@ const entry = join(dist, 'cli', 'main.js');
 const converter = { name: 'failure-converter', module: join(dist, 'secrets', 'failure-converter.js') };
 
 /**
- * Packages with native code, and those that need files of their own: loaded from node_modules by the few verbs that use
- * them.
+ * Packages with native code, and those that need files of their own: loaded from node_modules by the few
+ * verbs that use them.
  */
 const external = ['@temporalio/worker', 'ssh2'];
 
@@ -132,8 +132,8 @@ function keepOwnLocation(code, id) {
 }
 
 /**
- * The messages of Temporal's protocol without those of its cloud's administration and of workers' native code: half of
- * them, which the command line would otherwise construct each time it runs.
+ * The messages of Temporal's protocol without those of its cloud's administration and of workers' native
+ * code: half of them, which the command line would otherwise construct each time it runs.
  * @param {string} id
  */
 function loadProtocol(id) {
@@ -154,7 +154,10 @@ function loadProtocol(id) {
 module.exports = (protobuf.roots['__temporal'] ??= new protobuf.Root()).addJSON(JSON.parse(${json}));`;
 }
 
-/** @typedef {{ nested?: Record<string, Messages>, methods?: Record<string, { options?: object, parsedOptions?: object }> }} Messages */
+/**
+ * @typedef {{ nested?: Record<string, Messages>, methods?: Record<string, { options?: object, parsedOptions?:
+ * object }> }} Messages
+ */
 
 /** Removes the HTTP routes of methods. @param {Messages} messages */
 function removeRoutes({ nested = {}, methods = {} }) {

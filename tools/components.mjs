@@ -8,9 +8,10 @@ import { cacheFolder, isMain } from './environment.mjs';
 import { nodeProgram, nodeReleases } from './node-releases.mjs';
 
 /**
- * A program that tests run against. `version` gives what is there, or nothing; `missing` says why it may not be;
- * `emulates` names the system whose place it takes.
- * @typedef {{ name: string, for: string, emulates?: string, version: () => string | undefined, missing: string }} Component
+ * A program that tests run against. `version` gives what is there, or nothing; `missing` says why it may not
+ * be; `emulates` names the system whose place it takes.
+ * @typedef {{ name: string, for: string, emulates?: string, version: () => string | undefined, missing:
+ * string }} Component
  */
 
 const cache = cacheFolder();

@@ -11,9 +11,9 @@ import { runProgram } from './run-program.mjs';
 const site = join(root, 'site');
 
 /**
- * Builds the site of docs/ into `out`, or serves it for writers. With a base such as /v0.2/ the site is that of one
- * release, in a folder of its own: `out` is then what a server publishes, with the releases built into it before, and
- * versions.json lists them.
+ * Builds the site of docs/ into `out`, or serves it for writers. With a base such as /v0.2/ the site is that
+ * of one release, in a folder of its own: `out` is then what a server publishes, with the releases built into
+ * it before, and versions.json lists them.
  * @param {{ base?: string, out?: string, dev?: boolean }} [options]
  */
 export async function buildDocs({ base = '/', out = join(site, 'dist'), dev = false } = {}) {

@@ -4,7 +4,8 @@ import { basename, dirname, join, sep } from 'node:path';
 import { root } from './environment.mjs';
 
 /**
- * @typedef {{ type: string, options?: string[], items?: Field, default?: unknown, passReferences?: unknown }} Field
+ * @typedef {{ type: string, options?: string[], items?: Field, default?: unknown, passReferences?: unknown }}
+ * Field
  * @typedef {{ admin?: Record<string, Field>, user?: Record<string, Field>,
  *   required?: { admin?: string[][], user?: string[][] } }} Fields
  * @typedef {{ class?: string, include?: string, fields?: Fields }} Descriptor
@@ -42,7 +43,9 @@ export function fieldTypes() {
   });
 }
 
-/** @param {Fields} fields @param {string} type @param {{ from: string, up: string }} place @returns {string} */
+/**
+ * @param {Fields} fields @param {string} type @param {{ from: string, up: string }} place @returns {string}
+ */
 function typesOf({ admin = {}, user = {}, required = {} }, type, { from, up }) {
   const isAlways = (/** @type {string} */ key) =>
     [required.admin ?? [], required.user ?? []].some(

@@ -8,9 +8,9 @@ import { parseArgs } from 'node:util';
 import { isMain, messageOf, root, runMain, say } from './environment.mjs';
 
 /**
- * Tries a real provider account before a release: one cluster through all operations, with Heddle as users have it.
- * Whatever ends the run, also Ctrl-C, the machines are deleted, and what the account still has with the tag of this run is
- * listed. The report is Markdown.
+ * Tries a real provider account before a release: one cluster through all operations, with Heddle as users
+ * have it. Whatever ends the run, also Ctrl-C, the machines are deleted, and what the account still has with
+ * the tag of this run is listed. The report is Markdown.
  */
 const help = `usage: node tools/live-check.mjs --config heddle.yaml --account NAME [options]
   --hardware NAME   of the account (default: its first)
@@ -86,8 +86,8 @@ export async function liveCheck(words) {
 }
 
 /**
- * Runs the command line with a data folder of its own. Its processes have a group of their own: a terminal's Ctrl-C reaches
- * this program alone.
+ * Runs the command line with a data folder of its own. Its processes have a group of their own: a terminal's
+ * Ctrl-C reaches this program alone.
  * @param {string} folder
  * @param {string} config
  */
@@ -134,7 +134,8 @@ function heddleIn(folder, config) {
 
 /**
  * @param {string} config
- * @param {{ account: string, hardware?: string | undefined, image?: string | undefined, count: string, fields: string }} options
+ * @param {{ account: string, hardware?: string | undefined, image?: string | undefined, count: string,
+ * fields: string }} options
  */
 async function clusterFile(config, { account, hardware, image, count, fields }) {
   const { parse } = await import('yaml');
@@ -207,7 +208,8 @@ async function runSteps({ run }, steps, results, signal) {
 }
 
 /**
- * Deletes what a step that failed or was interrupted left. Gives what the account still has with the tag of this run.
+ * Deletes what a step that failed or was interrupted left. Gives what the account still has with the tag of
+ * this run.
  * @param {Heddle} heddle
  * @param {string} account
  * @param {Result[]} results

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { cacheFolder, say } from './environment.mjs';
 import { runProgram } from './run-program.mjs';
 
-/** The releases of Node that the package is tested with: the oldest allowed, and those with long-term support. */
+/**
+ * The releases of Node that the package is tested with: the oldest allowed, and those with long-term support.
+ */
 export const nodeReleases = ['20.19.0', '22.23.3', '24.22.3'];
 
 /** The program of a release. @param {string} release */

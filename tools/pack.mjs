@@ -9,8 +9,9 @@ import { runProgram } from './run-program.mjs';
 /** @typedef {{ dev?: boolean, devDependencies?: object }} LockedPackage */
 
 /**
- * Packs the package with an npm-shrinkwrap.json, which npm obeys if it installs the package from a registry. It is
- * made in a copy: npm prefers one in this folder to package-lock.json, and .npmrc turns off the scripts of `npm pack`.
+ * Packs the package with an npm-shrinkwrap.json, which npm obeys if it installs the package from a registry.
+ * It is made in a copy: npm prefers one in this folder to package-lock.json, and .npmrc turns off the scripts
+ * of `npm pack`.
  * @param {string} folder of the tarball
  * @returns {Promise<string>} its path
  */
@@ -55,7 +56,8 @@ async function reachableTypes(paths) {
 }
 
 /**
- * Modules lose their comments, which their declarations and the sources have; lines stay lines, for stack traces.
+ * Modules lose their comments, which their declarations and the sources have; lines stay lines, for stack
+ * traces.
  * @param {string} path
  * @param {string} target
  */

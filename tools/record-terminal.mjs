@@ -21,7 +21,8 @@ const keyMs = 45;
 const [charWidth, lineHeight, margin, head] = [8.4, 18, 16, 34];
 
 /**
- * Types commands into a real terminal and draws what it shows as an animated picture without scripts or fonts of its own.
+ * Types commands into a real terminal and draws what it shows as an animated picture without scripts or fonts
+ * of its own.
  * @param {readonly string[]} commands
  * @returns {Promise<string>} SVG
  */

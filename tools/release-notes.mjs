@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { isMain, root, runMain } from './environment.mjs';
 
 /**
- * The section of a release in the changelog. Throws if the tag is not that of the package, or if the section has no date.
+ * The section of a release in the changelog. Throws if the tag is not that of the package, or if the section
+ * has no date.
  * @param {string} tag such as v0.2.0
  * @param {string} version of the package
  * @param {string} changelog

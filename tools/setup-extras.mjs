@@ -69,8 +69,8 @@ const ansible = 'ansible-core==2.19.14';
 const podmanCompose = 'podman-compose==1.6.0';
 
 /**
- * Programs for tests are not optimised, and memory is not saved: together this takes 40 % less time of processors, measured
- * with the object store.
+ * Programs for tests are not optimised, and memory is not saved: together this takes 40 % less time of
+ * processors, measured with the object store.
  */
 const goEnvironment = { ...process.env, GOFLAGS: '"-gcflags=all=-N -l"', GOGC: '400' };
 
@@ -147,7 +147,8 @@ function installNodepool() {
 }
 
 /**
- * Installs packages into an environment of their own. A file such as .moto-5.2.5 says that the first is complete.
+ * Installs packages into an environment of their own. A file such as .moto-5.2.5 says that the first is
+ * complete.
  * @param {string} name of the folder
  * @param {[string, ...string[]]} packages
  * @param {readonly string[]} words for pip
@@ -168,7 +169,10 @@ function buildObjectStore() {
   buildProgram('versitygw', 'github.com/versity/versitygw/cmd/versitygw', '1.8.0');
 }
 
-/** The agent of Buildkite, which runs the hook of the examples. A newer one needs a module that cannot be had everywhere. */
+/**
+ * The agent of Buildkite, which runs the hook of the examples. A newer one needs a module that cannot be had
+ * everywhere.
+ */
 function buildBuildkiteAgent() {
   buildProgram('buildkite-agent', 'github.com/buildkite/agent/v3', '3.62.0');
 }

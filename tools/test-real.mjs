@@ -23,8 +23,8 @@ const suites = [
 ];
 
 /**
- * Apart from the others, two at a time: what is killed has to start again and again, and an emulated processor
- * takes a whole one; either would starve all that runs beside it.
+ * Apart from the others, two at a time: what is killed has to start again and again, and an emulated
+ * processor takes a whole one; either would starve all that runs beside it.
  */
 const heavy = {
   title: '16 kills of workers and of Temporal servers, and machines that boot on emulated processors',

@@ -104,9 +104,9 @@ export interface WorkflowRuns {
    */
   describe(workflowId: string, runId?: string): Promise<WorkflowRun | undefined>;
   /**
-   * When a run, or the latest of those that it continues as new, began by a reset, in ms since the epoch; undefined if none
-   * of the last hundred did. For a group, a reset of its cluster's present run counts as well: after it, the cluster starts its
-   * groups once more. Remembered.
+   * When a run, or the latest of those that it continues as new, began by a reset, in ms since the epoch;
+   * undefined if none of the last hundred did. For a group, a reset of its cluster's present run counts as
+   * well: after it, the cluster starts its groups once more. Remembered.
    * @param runId Default: the present run.
    */
   resetAt(workflowId: string, runId?: string): Promise<number | undefined>;

@@ -5,7 +5,10 @@ import { isReaderGone } from './interrupts.js';
 // One listener for each stream, however many wait.
 const drains = new WeakMap<NodeJS.WriteStream, Promise<void>>();
 
-/** Settles when more can be written to a standard stream: at once if it has room or no reader, and at the signal. */
+/**
+ * Settles when more can be written to a standard stream: at once if it has room or no reader, and at the
+ * signal.
+ */
 export async function drained(stream: NodeJS.WriteStream, signal: AbortSignal): Promise<void> {
   if (!stream.writableNeedDrain || isReaderGone()) return;
   await within(nextDrain(stream), signal).catch(() => undefined);

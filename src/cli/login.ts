@@ -123,8 +123,8 @@ interface KnownLogin {
 }
 
 /**
- * Resolves the secret references of a login, but only those in the account's fields in the heddle.yaml of this computer,
- * or in its inventory: any other comes from a node, a plugin or another configuration.
+ * Resolves the secret references of a login, but only those in the account's fields in the heddle.yaml of
+ * this computer, or in its inventory: any other comes from a node, a plugin or another configuration.
  * @throws CliError Refused.
  */
 export async function resolveLogin(

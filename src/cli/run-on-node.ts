@@ -35,7 +35,9 @@ export interface NodeRunOptions {
   readonly untilAborted?: boolean;
   /** Called for each part of the output. */
   readonly onOutput?: () => void;
-  /** To the standard streams as it is, each line after the name of the node, to the result, or line by line. */
+  /**
+   * To the standard streams as it is, each line after the name of the node, to the result, or line by line.
+   */
   readonly output: 'plain' | 'prefixed' | 'kept' | OnLine;
 }
 

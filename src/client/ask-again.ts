@@ -25,8 +25,8 @@ const patience = {
 } as const satisfies Record<string, Patience>;
 
 /**
- * After so many refusals the server is asked to reject the query if the workflow has ended: then there is no next
- * workflow task, and every worker would refuse.
+ * After so many refusals the server is asked to reject the query if the workflow has ended: then there is no
+ * next workflow task, and every worker would refuse.
  */
 const openTimes = 5;
 const notOpen = 2; // QUERY_REJECT_CONDITION_NOT_OPEN
@@ -34,8 +34,8 @@ const notOpen = 2; // QUERY_REJECT_CONDITION_NOT_OPEN
 /**
  * Repeats requests that failed for a transient reason: queries that a worker could not answer yet
  * (`src/workflows/no-early-query.ts`) or that were too many at once, and updates whose workflow task the
- * server refused because of an event just before the workflow's end, or because there were too many at once. An update
- * keeps its id, so it is executed once; `renewStarts` seals a start anew.
+ * server refused because of an event just before the workflow's end, or because there were too many at once.
+ * An update keeps its id, so it is executed once; `renewStarts` seals a start anew.
  */
 export const askAgain: WorkflowClientInterceptor = {
   query: (input, next) => {

@@ -104,8 +104,9 @@ async function untilSilent(
 }
 
 /**
- * The last sign of life of a worker, in ms by the server's clock: its last poll for workflow tasks, or the last that it
- * published, if it has not polled since `before`. Undefined if no worker has polled in the last minutes.
+ * The last sign of life of a worker, in ms by the server's clock: its last poll for workflow tasks, or the
+ * last that it published, if it has not polled since `before`. Undefined if no worker has polled in the last
+ * minutes.
  */
 async function lastSign(temporal: Client, before: number | undefined): Promise<number | undefined> {
   const polls = await pollTimes(temporal);

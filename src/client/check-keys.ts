@@ -20,16 +20,17 @@ export interface Server {
 }
 
 /**
- * Of a running workflow, the id of its first run, which all of its runs share; `absent` if none runs; `unreadable` if the
- * server does not permit the caller to describe workflows.
+ * Of a running workflow, the id of its first run, which all of its runs share; `absent` if none runs;
+ * `unreadable` if the server does not permit the caller to describe workflows.
  */
 export type Recipient = { readonly firstRun: string } | 'absent' | 'unreadable';
 
 /** The workflows that messages are sent to. */
 export interface Recipients {
   /**
-   * @throws HeddleError Encryption if the client does not have the workflow's key: the workflow could not read the
-   * message, and the client not the answer. For a workflow that does not run yet, checks the key of the workers.
+   * @throws HeddleError Encryption if the client does not have the workflow's key: the workflow could not
+   * read the message, and the client not the answer. For a workflow that does not run yet, checks the key of
+   * the workers.
    */
   find(workflowId: string): Promise<Recipient>;
   /** The next `find` queries the server again. */

@@ -13,8 +13,8 @@ const running = `WorkflowType = '${clusterWorkflowType}' AND ExecutionStatus = '
 const deadlineMs = 10_000;
 
 /**
- * Clusters by phase, from the server's index: a small query for each phase, however many clusters there are. The server
- * groups counts by status only.
+ * Clusters by phase, from the server's index: a small query for each phase, however many clusters there are.
+ * The server groups counts by status only.
  */
 export async function countClusters(temporal: Client): Promise<Readonly<Record<Phase, number>>> {
   const counts = await Promise.all(
@@ -34,7 +34,9 @@ function inTime<Result>(temporal: Client, make: () => Promise<Result>): Promise<
   return temporal.withDeadline(Date.now() + deadlineMs, make);
 }
 
-/** Clusters whose causes are read in one call, so many at a time, and how long a cause is remembered, in ms. */
+/**
+ * Clusters whose causes are read in one call, so many at a time, and how long a cause is remembered, in ms.
+ */
 const readPerCall = 50;
 const atOnce = 4;
 const rememberedMs = 10 * 60_000;
@@ -46,8 +48,9 @@ const unknownCause = 'unknown';
 type CountHeld = (temporal: Client) => Promise<Readonly<Record<string, number>>>;
 
 /**
- * Only the workflows know the cause. Each is asked once, and again after ten minutes, those that wait longest first. With
- * a call every 30 seconds, a worker asks at most two clusters a second, and each worker asks for itself.
+ * Only the workflows know the cause. Each is asked once, and again after ten minutes, those that wait longest
+ * first. With a call every 30 seconds, a worker asks at most two clusters a second, and each worker asks for
+ * itself.
  */
 export function createCountHeld(now = Date.now): CountHeld {
   let known = new Map<string, { readonly cause: string; readonly until: number }>();
@@ -89,7 +92,9 @@ async function readCause(temporal: Client, workflowId: string): Promise<string> 
   return causeOfHeld(operation);
 }
 
-/** The kind of the failure that holds an operation; `other` if none does, as after a plan that no longer fits. */
+/**
+ * The kind of the failure that holds an operation; `other` if none does, as after a plan that no longer fits.
+ */
 export function causeOfHeld(operation: ClusterStatus['operation']): string {
   const { failures = [] } = operation ?? {};
   return (failures.find(({ tolerated }) => tolerated !== true) ?? failures[0])?.kind ?? 'other';

@@ -63,8 +63,9 @@ const missingPlugin =
 const maxFairnessKey = 64;
 
 /**
- * Updates that a client has on the way to one workflow; further ones wait. The server takes 10, and when it refuses one
- * more, it forgets those that no worker has accepted yet: on a busy machine many clients would repeat theirs forever.
+ * Updates that a client has on the way to one workflow; further ones wait. The server takes 10, and when it
+ * refuses one more, it forgets those that no worker has accepted yet: on a busy machine many clients would
+ * repeat theirs forever.
  */
 const maxUpdates = 5;
 const updatePermits = new WeakMap<Client, Map<string, LimitFunction>>();
@@ -164,7 +165,8 @@ export abstract class EntityClient {
     return {
       workflowId,
       taskQueue: workflowQueue,
-      // Its tasks and those of its groups inherit the key: the server alternates them with the tasks of other entities.
+      // Its tasks and those of its groups inherit the key: the server alternates them with the tasks of other
+      // entities.
       priority: { fairnessKey: workflowId.slice(0, maxFairnessKey) },
     };
   }
@@ -194,7 +196,8 @@ export abstract class EntityClient {
   }
 
   /**
-   * Starts an entity with the records of an exported one. It replaces an exported one that it had moved away from.
+   * Starts an entity with the records of an exported one. It replaces an exported one that it had moved away
+   * from.
    * @throws HeddleError Refused if another one of this name exists.
    */
   protected startRestored<Carried extends Moved & { readonly name: string }>(
@@ -293,9 +296,10 @@ export abstract class EntityClient {
 }
 
 /**
- * Queries until `resultOf` gives a result, at first more often than `everyMs`; waits out restarts of workers and
- * server.
- * @param progress where the workflow is, which changes while a worker carries it out. One that is very busy may leave
+ * Queries until `resultOf` gives a result, at first more often than `everyMs`; waits out restarts of workers
+ * and server.
+ * @param progress where the workflow is, which changes while a worker carries it out. One that is very busy
+ * may leave
  *   queries unanswered for minutes.
  */
 export async function waitUntil<View, Result>(

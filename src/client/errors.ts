@@ -1,8 +1,8 @@
 /**
  * Error codes for programs.
  * - NoServer: nothing answers at the server's address.
- * - NoWorker: no worker polls for the tasks, those that do have not answered in time, or none can continue the
- *   workflow, because its tasks fail.
+ * - NoWorker: no worker polls for the tasks, those that do have not answered in time, or none can continue
+ *   the workflow, because its tasks fail.
  * - NotFound: the cluster, node, task, pool, request, image, machine or reservation does not exist.
  * - Refused: the request is not possible now; the message says why.
  * - Invalid: the request itself is wrong.

@@ -48,7 +48,10 @@ export interface ApplyOptions {
   readonly nodes?: readonly string[];
   /** Services, likewise; with `nodes`, these services on these nodes. */
   readonly services?: readonly string[];
-  /** The limits of what a user agreed to, from a preview; none by default. The operation is refused beyond them. */
+  /**
+   * The limits of what a user agreed to, from a preview; none by default. The operation is refused beyond
+   * them.
+   */
   readonly consent?: Consent;
   /** Queue behind other operations instead of being refused while the cluster is busy. */
   readonly queue?: boolean;
@@ -88,8 +91,8 @@ export class HeddleClient extends EntityClient {
    * Brings a cluster to a spec, and creates it if necessary. Returns as soon as the request is accepted.
    * Applying the same spec again returns the operation that applies it. Names of resources are bound to their
    * present versions.
-   * @throws HeddleError Invalid if this is not a spec; Refused when the cluster is busy, being deleted, or exists
-   * with `createOnly`.
+   * @throws HeddleError Invalid if this is not a spec; Refused when the cluster is busy, being deleted, or
+   * exists with `createOnly`.
    */
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
     requireSpec(spec);
@@ -119,7 +122,8 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Starts any operation but apply and delete: start, stop, restart, reconfigure, replace, exec, rollback, scale.
+   * Starts any operation but apply and delete: start, stop, restart, reconfigure, replace, exec, rollback,
+   * scale.
    * @throws HeddleError Refused when the cluster is busy (unless `queue`), held, or has no such node.
    */
   async operate(
@@ -183,7 +187,8 @@ export class HeddleClient extends EntityClient {
   /**
    * Probes the machines; deviations show as drift in `plan` and `preview` from then on. Does nothing when
    * the cluster does not exist, or while an operation runs.
-   * @returns the reasons why some machines were not probed, such as a site without workers; empty if all were.
+   * @returns the reasons why some machines were not probed, such as a site without workers; empty if all
+   * were.
    */
   async probe(
     name: string,
@@ -205,8 +210,8 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Continues a held operation from exactly what failed. This also confirms that a machine that a failure asked to look
-   * for does not exist.
+   * Continues a held operation from exactly what failed. This also confirms that a machine that a failure
+   * asked to look for does not exist.
    */
   async retry(name: string): Promise<ApplyReply> {
     const { operation } = await this.summary(name);
@@ -217,9 +222,9 @@ export class HeddleClient extends EntityClient {
   }
 
   /**
-   * Ends the running or held operation, or a queued one by its id; `waitFor` waits for the end. Completed work stays;
-   * machines that it created and that were never confirmed are deleted. A machine that cannot be deleted keeps its node,
-   * which is `failed`.
+   * Ends the running or held operation, or a queued one by its id; `waitFor` waits for the end. Completed
+   * work stays; machines that it created and that were never confirmed are deleted. A machine that cannot be
+   * deleted keeps its node, which is `failed`.
    */
   async cancel(name: string, id?: string): Promise<ApplyReply> {
     const status = await this.summary(name);
@@ -276,7 +281,10 @@ export class HeddleClient extends EntityClient {
     return (await this.summary(name)).revisions;
   }
 
-  /** The normalised spec of a revision. @throws HeddleError NotFound if the cluster does not have it, or no more. */
+  /**
+   * The normalised spec of a revision. @throws HeddleError NotFound if the cluster does not have it, or no
+   * more.
+   */
   async revision(name: string, number: number): Promise<ClusterSpec> {
     const revisions = await this.revisions(name);
     const gone = new HeddleError('NotFound', missingRevisionText(name, number, revisions), {
@@ -347,7 +355,9 @@ export class HeddleClient extends EntityClient {
     return deleteLeaks(this.temporal, providerids);
   }
 
-  /** Resumes the deletions of sweeps that found the database older than the machines. Unknown machines stay. */
+  /**
+   * Resumes the deletions of sweeps that found the database older than the machines. Unknown machines stay.
+   */
   resumeSweep(): Promise<Resumption> {
     return resumeSweep(this.temporal, this.by);
   }

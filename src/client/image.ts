@@ -68,8 +68,8 @@ export class ImageClient extends EntityClient {
   }
 
   /**
-   * Waits until no upload of this build is under way or waits. Uploads that still wait when a newer build is ready
-   * do not start. @throws HeddleError NotFound
+   * Waits until no upload of this build is under way or waits. Uploads that still wait when a newer build is
+   * ready do not start. @throws HeddleError NotFound
    */
   waitForUploads(name: string, number: number, options?: WaitUntilOptions<ImageView>): Promise<Build> {
     return waitUntil(
@@ -127,8 +127,9 @@ export class ImageClient extends EntityClient {
   }
 
   /**
-   * Stops the image for a move to another server or namespace, and returns its records: it no longer builds, uploads
-   * or deletes anything. Waits until work in progress has ended. The same again returns the same records.
+   * Stops the image for a move to another server or namespace, and returns its records: it no longer builds,
+   * uploads or deletes anything. Waits until work in progress has ended. The same again returns the same
+   * records.
    * @throws HeddleError Refused with the reason.
    */
   async export(name: string, options: ExportOptions = {}): Promise<ImageRecords> {
@@ -136,7 +137,10 @@ export class ImageClient extends EntityClient {
     return this.awaitRecords(name, () => this.query('records', name, imageMessages.queries.records), options);
   }
 
-  /** Resumes the image. Only if its records were not restored anywhere: otherwise two images have the same builds. */
+  /**
+   * Resumes the image. Only if its records were not restored anywhere: otherwise two images have the same
+   * builds.
+   */
   async cancelExport(name: string): Promise<void> {
     await this.update('cancel the export', name, imageMessages.updates.export, { by: this.by, cancel: true });
   }

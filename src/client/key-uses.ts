@@ -17,7 +17,9 @@ export interface KeyUses {
 export interface KeySearch {
   /** Also runs that ended. */
   readonly ended?: boolean;
-  /** Of workflows that run, all events and pending activities: only then is a key that is not found unused. */
+  /**
+   * Of workflows that run, all events and pending activities: only then is a key that is not found unused.
+   */
   readonly whole?: boolean;
 }
 
@@ -25,8 +27,9 @@ export interface KeySearch {
 const atOnce = 20;
 
 /**
- * Reads which keys a namespace uses, by their ids: of each run the memo, the first and the newest event unless `whole`
- * says more. Reading a month of ended runs wholly would take hours. @throws HeddleError NoServer
+ * Reads which keys a namespace uses, by their ids: of each run the memo, the first and the newest event
+ * unless `whole` says more. Reading a month of ended runs wholly would take hours. @throws HeddleError
+ * NoServer
  */
 export async function findKeyUses(
   temporal: Client,

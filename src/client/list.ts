@@ -29,7 +29,10 @@ export interface ListedWorkflow {
 export type ClusterListing = Omit<ListedWorkflow, 'workflowId' | 'providers'>;
 export type PoolListing = Pick<ListedWorkflow, 'name' | 'createdAt'>;
 
-/** The clusters that run and have all of the labels, by name. @throws HeddleError Invalid for an invalid label. */
+/**
+ * The clusters that run and have all of the labels, by name. @throws HeddleError Invalid for an invalid
+ * label.
+ */
 export async function listClusters(
   temporal: Client,
   labels: Labels = {},

@@ -18,8 +18,9 @@ interface Planned {
 }
 
 /**
- * What a plan takes from a cluster: machines that were in use, unless they are gone already. Asks for the nodes only if there
- * is a provider that takes machines back. A machine of an unknown provider counts as lost.
+ * What a plan takes from a cluster: machines that were in use, unless they are gone already. Asks for the
+ * nodes only if there is a provider that takes machines back. A machine of an unknown provider counts as
+ * lost.
  */
 export async function lossesOf(
   planned: Planned,

@@ -143,8 +143,8 @@ export class MachineClient extends EntityClient {
   }
 
   /**
-   * States that no program of a load or capture that was started on a worker host runs there any more, such as
-   * after the host was replaced. Heddle then starts others.
+   * States that no program of a load or capture that was started on a worker host runs there any more, such
+   * as after the host was replaced. Heddle then starts others.
    * @throws HeddleError NotFound if no program is recorded, Refused if it was started on another host.
    */
   async confirmEnded(

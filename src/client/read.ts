@@ -8,9 +8,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import { answerType, notYetType, readUpdateName } from '../model/messages/read.js';
 
 /**
- * The answer of a workflow to a query. A query itself may reach a worker between two workflow tasks, where it cannot be
- * answered (`src/workflows/no-early-query.ts`), or wait for as long as other messages arrive; an update has a
- * workflow task of its own.
+ * The answer of a workflow to a query. A query itself may reach a worker between two workflow tasks, where it
+ * cannot be answered (`src/workflows/no-early-query.ts`), or wait for as long as other messages arrive; an
+ * update has a workflow task of its own.
  * @throws What the workflow throws, or the server for a workflow that it does not know.
  */
 export async function read<Answer, Args extends unknown[]>(

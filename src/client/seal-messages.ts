@@ -27,8 +27,9 @@ export interface Sealing {
 const mostSeals = 4;
 
 /**
- * Seals messages to Heddle's workflows: for their purpose, once, and for the workflow that runs now. Messages to other
- * workflows pass unchanged. What comes after it repeats the message as it is, so that it is taken once.
+ * Seals messages to Heddle's workflows: for their purpose, once, and for the workflow that runs now. Messages
+ * to other workflows pass unchanged. What comes after it repeats the message as it is, so that it is taken
+ * once.
  */
 export function sealMessages({ recipients, now, forgetClock }: Sealing): WorkflowClientInterceptor {
   /** The seal of a message to the workflow that runs. */
@@ -128,8 +129,9 @@ export function sealMessages({ recipients, now, forgetClock }: Sealing): Workflo
 }
 
 /**
- * Seals the start of a repeated request anew: the workflow that the first one started may have ended by now, and its start is
- * valid once. The message stays the same, so that it is taken once. Comes after what repeats requests.
+ * Seals the start of a repeated request anew: the workflow that the first one started may have ended by now,
+ * and its start is valid once. The message stays the same, so that it is taken once. Comes after what repeats
+ * requests.
  */
 export function renewStarts({ now }: Pick<Sealing, 'now'>): WorkflowClientInterceptor {
   const sent = new WeakSet<object>();

@@ -20,8 +20,8 @@ const activityTasks = 2;
 const limitMs = 5_000;
 
 /**
- * Measures the clock of this host against the server's. No answer of the server carries its time, but it notes by
- * its clock when a worker polled a queue: this polls a queue of its own and asks for the note.
+ * Measures the clock of this host against the server's. No answer of the server carries its time, but it
+ * notes by its clock when a worker polled a queue: this polls a queue of its own and asks for the note.
  * Undefined if the server does not show it.
  */
 export async function measureServerClock(
@@ -102,7 +102,10 @@ export function shareServerTime(connection: object, now: () => number | undefine
   clocks.set(connection, now);
 }
 
-/** The time by the server's clock, in ms since the epoch; by this host's clock if the server does not show its own. */
+/**
+ * The time by the server's clock, in ms since the epoch; by this host's clock if the server does not show its
+ * own.
+ */
 export async function serverTime(connection: object, namespace: string): Promise<number> {
   const shared = clocks.get(connection);
   if (shared !== undefined || !(connection instanceof Connection)) return shared?.() ?? Date.now();

@@ -48,8 +48,8 @@ export async function findStuck(temporal: Client, workflowId: string): Promise<S
 }
 
 /**
- * The failure of the workflow, or of its task: only the first of consecutive ones is recorded; it is at the end of the
- * history. Undefined if the workflow went on since, so that its task only timed out.
+ * The failure of the workflow, or of its task: only the first of consecutive ones is recorded; it is at the
+ * end of the history. Undefined if the workflow went on since, so that its task only timed out.
  */
 export async function lastFailure(temporal: Client, workflowId: string): Promise<string | undefined> {
   const { namespace } = temporal.options;
@@ -76,7 +76,10 @@ export function recoverCommand(workflowId: string): string {
   return `heddle recover ${workflowId.replace(/^cluster\/([^/]+)(\/group\/.*)?$/, '$1')}`;
 }
 
-/** For a call that got no answer: the reason, if the workflow is stuck or has failed; otherwise the error itself. */
+/**
+ * For a call that got no answer: the reason, if the workflow is stuck or has failed; otherwise the error
+ * itself.
+ */
 export async function explainStuck(temporal: Client, workflowId: string, error: unknown): Promise<unknown> {
   if (!(error instanceof HeddleError) || (error.code !== 'NoWorker' && error.code !== 'Failed')) return error;
   const stuck = await findStuck(temporal, workflowId).catch(() => undefined);

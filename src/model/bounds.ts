@@ -17,8 +17,9 @@ function part(most: number, ...fields: readonly string[]): Part {
 const poolConfiguration = maxSpecBytes + 2 * maxPlacementBytes;
 
 /**
- * What each long-lived workflow may carry, by its type. The parts of each fit into one message together. Messages are
- * refused, results cut or refused, and records of the past forgotten, before a part exceeds its bound.
+ * What each long-lived workflow may carry, by its type. The parts of each fit into one message together.
+ * Messages are refused, results cut or refused, and records of the past forgotten, before a part exceeds its
+ * bound.
  */
 export const bounds = {
   cluster: {

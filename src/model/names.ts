@@ -36,14 +36,14 @@ export const scheduledWorkflowIds = ['periodic-checks', 'sweep'] as const;
 export const defaultSite = 'default';
 
 /**
- * All workflows but groups, and the tasks of the default site: a worker starts tasks of its own workflows at once if
- * they are on its workflow queue, without another round trip to the server.
+ * All workflows but groups, and the tasks of the default site: a worker starts tasks of its own workflows at
+ * once if they are on its workflow queue, without another round trip to the server.
  */
 export const workflowQueue = 'heddle';
 
 /**
- * The workflows of groups, and the tasks of the default site in groups: a large cluster takes no slot from other
- * workflows.
+ * The workflows of groups, and the tasks of the default site in groups: a large cluster takes no slot from
+ * other workflows.
  */
 export const groupQueue = 'heddle/groups';
 
@@ -53,7 +53,9 @@ export const workflowQueues: readonly string[] = [workflowQueue, groupQueue];
 /** PLAN and other activities that any worker may take. */
 export const coreQueue = 'heddle/core';
 
-/** Polled by one worker alone (`<pid>@<host>`), at short intervals: the server shows when it was last alive. */
+/**
+ * Polled by one worker alone (`<pid>@<host>`), at short intervals: the server shows when it was last alive.
+ */
 export function aliveQueue(worker: string): string {
   return `heddle/alive/${worker}`;
 }
@@ -242,8 +244,9 @@ export function operationKey({ id, uid }: { readonly id: string; readonly uid: s
 }
 
 /**
- * What tells an operation from all others. Its number does not: after a reset, the next operation gets a number that an
- * operation of the cut-off run had, and a request that is delivered again may get another one than before.
+ * What tells an operation from all others. Its number does not: after a reset, the next operation gets a
+ * number that an operation of the cut-off run had, and a request that is delivered again may get another one
+ * than before.
  */
 export function uidOfKey(operation: string): string {
   return /^\d+-(.+)$/.exec(operation)?.[1] ?? operation;

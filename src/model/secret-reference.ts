@@ -1,6 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from './json.js';
 
-/** `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`; resolved by workers only. */
+/**
+ * `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`; resolved by workers only.
+ */
 interface SecretReference extends JsonObject {
   readonly secret: string;
 }
@@ -30,8 +32,8 @@ interface NamedSecret {
   readonly reference: string;
   readonly path: Place;
   /**
-   * `mixed`: other keys stand beside `secret`, and once they are deleted it is a reference. `keyFile`: the short form
-   * `keyFile: PATH` of `file:PATH`, which administrators and inventories write.
+   * `mixed`: other keys stand beside `secret`, and once they are deleted it is a reference. `keyFile`: the
+   * short form `keyFile: PATH` of `file:PATH`, which administrators and inventories write.
    */
   readonly form: 'reference' | 'mixed' | 'keyFile';
 }
@@ -57,8 +59,8 @@ export function findReferences(value: unknown): readonly NamedSecret[] {
 }
 
 /**
- * All references in a value, and everything that would be one once its other keys are deleted. Results are merged, so
- * that a reference could otherwise be put together from two of them.
+ * All references in a value, and everything that would be one once its other keys are deleted. Results are
+ * merged, so that a reference could otherwise be put together from two of them.
  */
 export function possibleReferences(value: unknown): readonly NamedSecret[] {
   return [...namedSecrets(value)].filter(({ form }) => form !== 'keyFile');

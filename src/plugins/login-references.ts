@@ -62,8 +62,8 @@ export async function loginReferences(
 }
 
 /**
- * Where the settings of an existing machine and of its login are; undefined if neither the account's fields nor their
- * inventory list it.
+ * Where the settings of an existing machine and of its login are; undefined if neither the account's fields
+ * nor their inventory list it.
  */
 export async function originOfMachine(
   plugin: Pick<Descriptor, 'fields'>,

@@ -25,7 +25,10 @@ export interface RegisteredPlugin<Context, Instance> {
   readonly folder: string;
   /** Its optional methods, such as list and find. */
   readonly abilities: readonly string[];
-  /** Whether it is a program in any language, such as a class of Loom, rather than a class that gets a context. */
+  /**
+   * Whether it is a program in any language, such as a class of Loom, rather than a class that gets a
+   * context.
+   */
   readonly isProgram: boolean;
   /** Creates the object for one attempt of one task. */
   readonly create: (context: Context) => Instance;

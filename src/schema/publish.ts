@@ -62,7 +62,9 @@ function toJsonSchema(schema: z.ZodType): JsonObject {
   }) as JsonObject;
 }
 
-/** The default of a duration as users write it. Zod leaves it out, because the parsed value has another form. */
+/**
+ * The default of a duration as users write it. Zod leaves it out, because the parsed value has another form.
+ */
 function defaultDuration(schema: z.core.$ZodType): string | undefined {
   const { def } = schema._zod;
   if (def.type === 'default') {

@@ -11,12 +11,14 @@ import type { AllowReference } from './reference.js';
 const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
 
 /**
- * Patterns such as `env:APP_*` or `exec:get app/*`, compared word by word. Without patterns all references except
- * commands are allowed, because a command can read everything that the worker's user can. Variables and files of Heddle
- * itself are never allowed, and a secret of heddle.yaml only if a pattern equals it literally.
+ * Patterns such as `env:APP_*` or `exec:get app/*`, compared word by word. Without patterns all references
+ * except commands are allowed, because a command can read everything that the worker's user can. Variables
+ * and files of Heddle itself are never allowed, and a secret of heddle.yaml only if a pattern equals it
+ * literally.
  * @param ownPaths Folders and files of Heddle: keys, state, stored secrets, the configuration.
  * @param configured References of heddle.yaml and its inventories, and `file:` for each file that they name.
- * @param commands Words of the commands of heddle.yaml, whose files are reserved like those of `exec:` references.
+ * @param commands Words of the commands of heddle.yaml, whose files are reserved like those of `exec:`
+ * references.
  */
 export function allowReferences(
   patterns: readonly string[] | undefined,

@@ -40,7 +40,8 @@ export interface CodecServer {
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /**
- * Encrypts and decrypts payloads for Temporal's Web UI and CLI. Does not log requests: paths may contain the token.
+ * Encrypts and decrypts payloads for Temporal's Web UI and CLI. Does not log requests: paths may contain the
+ * token.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { host = '127.0.0.1', port, token, keyRing, hosts = [] } = options;

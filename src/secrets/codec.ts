@@ -12,7 +12,8 @@ import { KeyError, type KeyRing } from './keys.js';
 /**
  * How decoding treats an unencrypted payload.
  * - refuse: like a payload that was tampered with.
- * - pass: returns it unchanged. For showing payloads to users, and for migrating from plaintext to encryption.
+ * - pass: returns it unchanged. For showing payloads to users, and for migrating from plaintext to
+ *   encryption.
  */
 export type OnPlaintext = 'refuse' | 'pass';
 
@@ -25,17 +26,18 @@ export interface EncryptionCodecOptions {
   /**
    * How a payload is refused.
    * - throw: the default. For clients.
-   * - mark: for workers, where an error would make Temporal retry the workflow task forever. Decoding returns a
-   *   `Refusal` instead of the payload, also if its key is not in the ring, and labels each payload with its key.
-   *   Payloads for which Temporal reports no workflow or activity are refused too.
+   * - mark: for workers, where an error would make Temporal retry the workflow task forever. Decoding returns
+   *   a `Refusal` instead of the payload, also if its key is not in the ring, and labels each payload with
+   *   its key. Payloads for which Temporal reports no workflow or activity are refused too.
    */
   readonly onRefused?: 'throw' | 'mark';
   /** Payloads belong to `namespace`, even if Temporal reports another: a replay always reports `default`. */
   readonly pinNamespace?: boolean;
   /**
-   * Workflow IDs of the actions of schedules. A schedule encodes its input for this ID, Temporal appends the time to the
-   * ID of each workflow that it starts, and each workflow reads the result of the previous one (`lastResult`). Payloads
-   * of these workflows therefore belong to the schedule; those of their activities belong to the single workflow.
+   * Workflow IDs of the actions of schedules. A schedule encodes its input for this ID, Temporal appends the
+   * time to the ID of each workflow that it starts, and each workflow reads the result of the previous one
+   * (`lastResult`). Payloads of these workflows therefore belong to the schedule; those of their activities
+   * belong to the single workflow.
    */
   readonly scheduledWorkflowIds?: readonly string[];
 }
@@ -89,8 +91,8 @@ export class EncryptionCodec implements PayloadCodec {
   }
 
   /**
-   * @throws KeyError for a key that is not in the ring, and PayloadRefusedError for a payload that must not be
-   * used, unless refused payloads are marked.
+   * @throws KeyError for a key that is not in the ring, and PayloadRefusedError for a payload that must not
+   * be used, unless refused payloads are marked.
    */
   decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     return settle(() => payloads.map((payload) => this.#open(payload, context)));
@@ -117,7 +119,10 @@ export class EncryptionCodec implements PayloadCodec {
     }
   }
 
-  /** Addresses both the sender, who may use the wrong key, and the operator, who may have to distribute the right one. */
+  /**
+   * Addresses both the sender, who may use the wrong key, and the operator, who may have to distribute the
+   * right one.
+   */
   #unknownKey(id: string): string {
     const { source } = this.#options.keyRing;
     const current = this.#options.keyRing.current().id;

@@ -8,13 +8,16 @@ const maxDepth = 3;
 /** How many separators a path may contain, such as the commas of `/etc/a,b,c/key`. */
 const maxSeparators = 8;
 
-/** After these characters a path may begin, and before them it may end: `--from=/a`, `@/a`, `/a:/b:ro`, `cat</a;id`. */
+/**
+ * After these characters a path may begin, and before them it may end: `--from=/a`, `@/a`, `/a:/b:ro`,
+ * `cat</a;id`.
+ */
 const separator = /[\s=@:,;'"`()<>|&{}[\]?#$!*]/;
 
 /**
- * Files that the words of a command name: the program, if it is a path, and every path in the other words, also in
- * commands that they contain. Absolute paths count even if no such file exists; relative ones and those within other
- * text only if a file exists. No folders, which would reserve everything in them.
+ * Files that the words of a command name: the program, if it is a path, and every path in the other words,
+ * also in commands that they contain. Absolute paths count even if no such file exists; relative ones and
+ * those within other text only if a file exists. No folders, which would reserve everything in them.
  */
 export function filesOfWords(words: readonly string[]): readonly string[] {
   const found = new Set(

@@ -17,8 +17,9 @@ export interface ReadLimits {
 const outputLimit = 64 * 1024;
 
 /**
- * Runs a program without a shell and returns its standard output. Errors contain neither output nor arguments, which
- * may be secret. The timeout kills the process group, because child processes may keep the output open.
+ * Runs a program without a shell and returns its standard output. Errors contain neither output nor
+ * arguments, which may be secret. The timeout kills the process group, because child processes may keep the
+ * output open.
  */
 export function runForOutput(
   [program = '', ...args]: readonly string[],

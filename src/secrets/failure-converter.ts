@@ -14,8 +14,8 @@ class EncodingFailureConverter extends DefaultFailureConverter {
   override errorToFailure(
     ...[error, ...rest]: Parameters<DefaultFailureConverter['errorToFailure']>
   ): ReturnType<DefaultFailureConverter['errorToFailure']> {
-    // This message is not secret, and clients read only the plaintext of a failed query. It is recognised by its message,
-    // because an error loses its class between threads.
+    // This message is not secret, and clients read only the plaintext of a failed query. It is recognised by
+    // its message, because an error loses its class between threads.
     return error instanceof Error && error.message === unreadHistory.message
       ? this.#readable.errorToFailure(error, ...rest)
       : withPlainWords(super.errorToFailure(error, ...rest));
@@ -30,8 +30,8 @@ class EncodingFailureConverter extends DefaultFailureConverter {
 }
 
 /**
- * The Web UI shows the plain message in its rows, and the decrypted one under `encodedAttributes`. The type of a failure
- * is not encrypted.
+ * The Web UI shows the plain message in its rows, and the decrypted one under `encodedAttributes`. The type
+ * of a failure is not encrypted.
  */
 function withPlainWords(failure: Failure): Failure {
   const { applicationFailureInfo: application, timeoutFailureInfo, canceledFailureInfo } = failure;

@@ -16,7 +16,10 @@ export interface KeyDocument {
 
 type KeyErrorCode = 'Invalid' | 'Encryption';
 
-/** A key ring that is unreadable, malformed, accessible to others, or lacks a key. The message names the remedy. */
+/**
+ * A key ring that is unreadable, malformed, accessible to others, or lacks a key. The message names the
+ * remedy.
+ */
 export class KeyError extends Error {
   override readonly name: string = 'KeyError';
   /** `Invalid`: the keys, their folder or the ID of a key are wrong. `Encryption`: other failures. */

@@ -66,7 +66,9 @@ function readError(path: string, wrong: string, cause?: unknown): KeyError {
   return new KeyError(`${path} cannot be read: ${wrong}`, { cause });
 }
 
-/** Changes when the key ring is replaced; undefined if there is none. @throws KeyError if it cannot be read. */
+/**
+ * Changes when the key ring is replaced; undefined if there is none. @throws KeyError if it cannot be read.
+ */
 export function keyFolderStamp(folder: string): string | undefined {
   const stat = statIfPresent(keyFile(folder));
   return stat === undefined ? undefined : stampOf(stat);
@@ -106,7 +108,8 @@ function writeFirstRing(folder: string, document: KeyDocument): boolean {
 }
 
 /**
- * Replaces a ring atomically, under a lock. @throws KeyError if there is none, or if another process holds the lock for 15 s.
+ * Replaces a ring atomically, under a lock. @throws KeyError if there is none, or if another process holds
+ * the lock for 15 s.
  */
 export async function updateKeyFolder(
   folder: string,

@@ -41,8 +41,8 @@ interface KeySummary {
 export interface KeyFolderOptions {
   readonly folder: string;
   /**
-   * Creates the first key if there is none. Only for Heddle's own Temporal server: on a shared server a new key could
-   * not decrypt anything.
+   * Creates the first key if there is none. Only for Heddle's own Temporal server: on a shared server a new
+   * key could not decrypt anything.
    */
   readonly create: boolean;
   /** Interval of checks of the folder for a new current key, in ms. */
@@ -103,7 +103,10 @@ export async function rotateKeys(folder: string): Promise<string> {
   return key.id;
 }
 
-/** Removes a key: payloads encrypted with it become unreadable. @throws KeyError for the current key, or an unknown one. */
+/**
+ * Removes a key: payloads encrypted with it become unreadable. @throws KeyError for the current key, or an
+ * unknown one.
+ */
 export async function removeKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
     if (!document.keys.some((key) => key.id === id)) throw new MissingKeyError(unknownKey(id, folder));
@@ -125,8 +128,8 @@ export function exportKeys(folder: string): string {
 }
 
 /**
- * Adds exported keys. An existing ring keeps its current key; a new ring uses the exported one. @returns the IDs of new
- * keys.
+ * Adds exported keys. An existing ring keeps its current key; a new ring uses the exported one. @returns the
+ * IDs of new keys.
  */
 export async function importKeys(folder: string, text: string, source: string): Promise<readonly string[]> {
   const added = parseKeys(text, source);

@@ -4,8 +4,8 @@ import { isEnvelope, validMs, type Envelope } from '../model/messages/envelope.j
 import type { Seal } from '../model/messages/seal.js';
 
 /**
- * Wraps the single argument of a message in an envelope of limited validity, which a workflow accepts once. An existing
- * envelope keeps its purpose, arguments and receiver.
+ * Wraps the single argument of a message in an envelope of limited validity, which a workflow accepts once.
+ * An existing envelope keeps its purpose, arguments and receiver.
  * @param now ms since the epoch.
  * @throws TypeError for a payload that is not JSON.
  */

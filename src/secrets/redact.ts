@@ -10,7 +10,9 @@ export interface Redactor {
   readonly skipped: readonly { readonly index: number; readonly reason: string }[];
 }
 
-/** Emits bytes that can no longer be part of a secret, and holds back the rest. Binary data passes unchanged. */
+/**
+ * Emits bytes that can no longer be part of a secret, and holds back the rest. Binary data passes unchanged.
+ */
 interface RedactingStream {
   push(chunk: Uint8Array): Buffer;
   /** Returns the bytes held back; called after the last chunk. */
@@ -24,8 +26,8 @@ const placeholder = Buffer.from('(secret)');
 const shortest = 6;
 
 /**
- * Creates a redactor for secrets in all their forms (see `formsOf`). Overlapping occurrences become one placeholder.
- * Takes linear time in the length of the text.
+ * Creates a redactor for secrets in all their forms (see `formsOf`). Overlapping occurrences become one
+ * placeholder. Takes linear time in the length of the text.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const skipped = secrets.flatMap((secret, index) =>
@@ -151,7 +153,9 @@ class HeldStream implements RedactingStream {
   }
 }
 
-/** A buffer of held bytes. Appending and taking take linear time in the bytes concerned, not in those held. */
+/**
+ * A buffer of held bytes. Appending and taking take linear time in the bytes concerned, not in those held.
+ */
 class HeldBytes {
   copied = 0;
   #bytes = Buffer.alloc(0);

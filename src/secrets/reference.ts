@@ -10,8 +10,8 @@ import { readSecret, schemes, type SecretSources } from './sources.js';
 export { secretSourcesOf, type SecretSources } from './sources.js';
 
 /**
- * Whether users may use a reference such as `file:/etc/app/token`. With the path of the opened file, also whether that
- * file may be read: a link of the path may have changed since the reference was checked.
+ * Whether users may use a reference such as `file:/etc/app/token`. With the path of the opened file, also
+ * whether that file may be read: a link of the path may have changed since the reference was checked.
  */
 export type AllowReference = (reference: string, opened?: string) => boolean;
 
@@ -34,8 +34,8 @@ export class SecretError extends Error {
 }
 
 /**
- * Resolves every secret reference in a copy of the value. Nothing is cached between calls; one call reads each reference
- * once. @throws SecretError, also for a user's forbidden reference, before anything is read.
+ * Resolves every secret reference in a copy of the value. Nothing is cached between calls; one call reads
+ * each reference once. @throws SecretError, also for a user's forbidden reference, before anything is read.
  */
 export async function resolveSecrets(
   value: Json,

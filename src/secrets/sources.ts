@@ -13,7 +13,10 @@ import { runForOutput, type ReadLimits } from './command.js';
 export interface SecretSources {
   /** For `env:`, and for the environment of `exec:` commands. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Variables that are passed to commands of users' references in addition to PATH, HOME and LANG. Default: none. */
+  /**
+   * Variables that are passed to commands of users' references in addition to PATH, HOME and LANG. Default:
+   * none.
+   */
   readonly commandVariables?: readonly string[];
   /** For `vault:`; absent if none is configured. */
   readonly vault?: VaultAccess;
@@ -43,7 +46,10 @@ export const schemes = ['env', 'file', 'exec', 'vault'] as const;
 const sizeLimit = 64 * 1024;
 const defaultTimeoutMs = 10_000;
 
-/** An administrator's file or program must not belong to another user; a user's file must be readable for users. */
+/**
+ * An administrator's file or program must not belong to another user; a user's file must be readable for
+ * users.
+ */
 interface Reader {
   readonly writtenBy: 'administrator' | 'user';
   /** Called with the path of the opened file. */

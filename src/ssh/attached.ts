@@ -28,10 +28,10 @@ export interface AttachedRun {
 const endMs = 10_000;
 
 /**
- * Runs a command that lives no longer than this connection: when it is cut, or this process is killed, the node
- * ends the command. Returns its exit code.
- * @throws PluginError Retryable when the connection was lost, Invalid when the login shell runs no commands; the
- * signal's reason when that ended the command.
+ * Runs a command that lives no longer than this connection: when it is cut, or this process is killed, the
+ * node ends the command. Returns its exit code.
+ * @throws PluginError Retryable when the connection was lost, Invalid when the login shell runs no commands;
+ * the signal's reason when that ended the command.
  */
 export async function runAttached(connection: Connection, run: AttachedRun): Promise<number> {
   const { folder, command, variables = {}, onStdout, onStderr, sudo, signal } = run;

@@ -31,7 +31,8 @@ const passing = /(changed as we read it|removed before we read it|socket ignored
 
 /**
  * Reads a file or a folder of a node as a tar archive. Returns what tar warned of.
- * @throws PluginError Invalid with the words of the node, Auth when sudo is refused, Retryable when the connection was lost.
+ * @throws PluginError Invalid with the words of the node, Auth when sudo is refused, Retryable when the
+ * connection was lost.
  */
 export async function readFiles(
   connection: Connection,
@@ -71,7 +72,9 @@ export async function readFiles(
 }
 
 export interface WriteFiles {
-  /** A folder that exists takes the source under its name; relative paths start in the home of the login user. */
+  /**
+   * A folder that exists takes the source under its name; relative paths start in the home of the login user.
+   */
   readonly path: string;
   readonly kind: 'file' | 'folder';
   /** Of the source; `.` if only the content of a folder is meant. */
@@ -81,8 +84,8 @@ export interface WriteFiles {
 }
 
 /**
- * Writes a file or a folder on a node from a gzipped tar archive. Nothing appears under its final name before the whole
- * archive has arrived.
+ * Writes a file or a folder on a node from a gzipped tar archive. Nothing appears under its final name before
+ * the whole archive has arrived.
  * @throws PluginError Invalid with the words of the node, Retryable when the connection was lost.
  */
 export async function writeFiles(

@@ -22,8 +22,8 @@ export interface RunPlace {
 /**
  * Streams a run that was claimed to its end.
  * @param attached called as soon as the node reports the run
- * @returns 'absent' if nothing shows that the run was claimed, 'released' if its claim was given back; undefined
- * when the connection ended before the run did, or `stop` was aborted.
+ * @returns 'absent' if nothing shows that the run was claimed, 'released' if its claim was given back;
+ * undefined when the connection ended before the run did, or `stop` was aborted.
  * @throws PluginError as runOnce does.
  */
 export async function followRun(

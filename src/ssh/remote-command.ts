@@ -4,9 +4,9 @@ import { quoteWord } from './quote.js';
 /**
  * For a program with input: a command for the login shell that reads a line, the program, and that line again
  * from standard input. It runs the program only if the last line arrived, so a connection cut in the middle
- * starts nothing; the rest of the input is the program's. No argument contains our data, since `ps` would show
- * it. The text has no line break, quote, backslash outside a string or exclamation mark, so it means the same
- * to sh, bash, zsh, dash, busybox, csh and fish.
+ * starts nothing; the rest of the input is the program's. No argument contains our data, since `ps` would
+ * show it. The text has no line break, quote, backslash outside a string or exclamation mark, so it means the
+ * same to sh, bash, zsh, dash, busybox, csh and fish.
  */
 const readProgram =
   'n=$(printf "\\n."); n=${n%.}; p=; IFS= read -r e; while IFS= read -r l; do case $l in "$e") eval "$p"; exit;; esac; p="$p$l$n"; done; exit 70';
@@ -50,7 +50,8 @@ export function remoteCommand(
   const shell = shells[input];
   if (!needsSudo(target, sudo)) return `exec ${shell}`;
   // -H: the root's own home, so that both attempts of a run look into the same folder. The login's is told:
-  // the fence there covers root's scripts and those of the login, in a folder that the login makes before sudo.
+  // the fence there covers root's scripts and those of the login, in a folder that the login makes before
+  // sudo.
   return `mkdir -m 700 -p ${fenceFolders}; exec sudo -n -H ${shell} "$HOME"`;
 }
 

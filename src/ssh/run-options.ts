@@ -34,7 +34,10 @@ export interface RunOptions {
   readonly onOutput?: OutputListener | undefined;
   /** Called with what the node did beside the script, such as ending an earlier one. */
   readonly onNote?: ((text: string) => void) | undefined;
-  /** An earlier attempt learnt that the run was claimed. Without a trace of it on the node its outcome is unknown. */
+  /**
+   * An earlier attempt learnt that the run was claimed. Without a trace of it on the node its outcome is
+   * unknown.
+   */
   readonly claimed?: boolean | undefined;
   /** Called once when the node reports that the run was claimed, for later attempts. */
   readonly onClaim?: (() => void) | undefined;

@@ -116,8 +116,8 @@ export function runFolderName(runId: string): string {
 }
 
 /**
- * A fence as the node reads it, in words that are parts of file names there. The time has a fixed width, so names
- * sort by it.
+ * A fence as the node reads it, in words that are parts of file names there. The time has a fixed width, so
+ * names sort by it.
  * @throws PluginError Invalid if the time is not in ms since the epoch.
  */
 export function fenceText(fence: Fence | undefined): string {

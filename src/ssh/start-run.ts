@@ -9,8 +9,8 @@ import { Runner } from './runner.js';
 import { describeTarget } from './target.js';
 
 /**
- * After so many ms the output of a script is streamed. A script that ends earlier costs no polling. If the run is
- * not claimed by then, the next tries come after longer pauses.
+ * After so many ms the output of a script is streamed. A script that ends earlier costs no polling. If the
+ * run is not claimed by then, the next tries come after longer pauses.
  */
 const streamAfterMs = 300;
 const longestPauseMs = 5_000;
@@ -74,8 +74,8 @@ export async function startRun(
 }
 
 /**
- * The runner's last line about the run; the end of the run if `follow` was quicker; undefined if the connection
- * was lost.
+ * The runner's last line about the run; the end of the run if `follow` was quicker; undefined if the
+ * connection was lost.
  */
 async function readAnswer(
   runner: Runner,
@@ -88,8 +88,8 @@ async function readAnswer(
       const end = await follow();
       if (end === undefined || typeof end === 'object') return end;
       if (end === 'released') progress.release();
-      // A busy node has not claimed it yet, or ends an earlier script first. If the script has removed all that
-      // is known of it, the supervisor still reports its end here.
+      // A busy node has not claimed it yet, or ends an earlier script first. If the script has removed all
+      // that is known of it, the supervisor still reports its end here.
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     } else if (frame === undefined) return undefined;
     else if (frame.kind === 'output') await progress.add(frame);

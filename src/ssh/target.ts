@@ -40,7 +40,10 @@ export function describeTarget(target: SshTarget): string {
   return target.jump === undefined ? address : `${address} through ${describeTarget(target.jump)}`;
 }
 
-/** What a person must do after a failed login: what to correct, and whether it belongs to the host or to the login. */
+/**
+ * What a person must do after a failed login: what to correct, and whether it belongs to the host or to the
+ * login.
+ */
 export function remedyFor(
   { origin }: SshTarget,
   what: string,

@@ -20,8 +20,8 @@ export interface RunOptions {
 }
 
 /**
- * Runs a suite without a test runner, one case after the other, and closes it. After a case that did not end no
- * other one runs: both would use the account or node at the same time.
+ * Runs a suite without a test runner, one case after the other, and closes it. After a case that did not end
+ * no other one runs: both would use the account or node at the same time.
  * @throws if the plugin cannot be loaded, or the account cannot be opened
  */
 export async function runSuite(

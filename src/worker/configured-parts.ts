@@ -60,7 +60,9 @@ export function configuredParts(
   };
 }
 
-/** Resolves the secrets of a task. @throws PluginError Auth if one of them is not available or not allowed. */
+/**
+ * Resolves the secrets of a task. @throws PluginError Auth if one of them is not available or not allowed.
+ */
 export async function resolveForTask(
   value: Json,
   sources: SecretSources,
@@ -73,7 +75,8 @@ export async function resolveForTask(
 }
 
 /**
- * Accounts and automators with defaults. @throws ProblemsError if one of them is wrong, or names a file of another user.
+ * Accounts and automators with defaults. @throws ProblemsError if one of them is wrong, or names a file of
+ * another user.
  */
 export function checkSettings(
   registry: Registry,

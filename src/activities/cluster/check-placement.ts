@@ -92,8 +92,8 @@ function checkFree(
 const mostLogins = 10;
 
 /**
- * Reads the secrets of the logins to the machines that CREATE can allocate, and those of the whole account, but runs no
- * command and asks no Vault.
+ * Reads the secrets of the logins to the machines that CREATE can allocate, and those of the whole account,
+ * but runs no command and asks no Vault.
  */
 async function checkLogins(
   parts: ActivityParts,

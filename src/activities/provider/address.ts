@@ -26,8 +26,9 @@ interface NodeOf {
 }
 
 /**
- * The one way from a payload to a login. Only `ssh-auth` of a payload is resolved, and only references that stand in the
- * account's own fields in heddle.yaml or their inventory; everything else comes from plugins and nodes.
+ * The one way from a payload to a login. Only `ssh-auth` of a payload is resolved, and only references that
+ * stand in the account's own fields in heddle.yaml or their inventory; everything else comes from plugins and
+ * nodes.
  * @throws PluginError Invalid naming the key that is missing, malformed or not allowed, Auth if a secret is
  * not available.
  */

@@ -72,14 +72,19 @@ export async function confirmMachine(
   }
 }
 
-/** Pauses after a refused login, in ms; after the last of them a refusal counts. A host refuses while it boots. */
+/**
+ * Pauses after a refused login, in ms; after the last of them a refusal counts. A host refuses while it
+ * boots.
+ */
 const refusedPauses = [5_000, 20_000] as const;
 
 /** What an attempt notes for later ones. */
 interface Noted {
   /** Refused logins in a row. */
   readonly refusals: number;
-  /** When the first retry was due, by the server's clock: the wait for a worker before is not the machine's. */
+  /**
+   * When the first retry was due, by the server's clock: the wait for a worker before is not the machine's.
+   */
   readonly since?: number;
 }
 

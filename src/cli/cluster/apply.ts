@@ -64,7 +64,9 @@ type DeleteOptions = ServerOptions & Confirmation & WaitOptions & Pick<Operation
 const unanswered = (name: string): string =>
   `no worker responds; the request to delete ${name} is stored for the next worker`;
 
-/** Deletes a cluster in any state, after confirmation. Without a worker, the request is kept for the next one. */
+/**
+ * Deletes a cluster in any state, after confirmation. Without a worker, the request is kept for the next one.
+ */
 export const deleteCluster = verb(
   async (session, name: string, options: DeleteOptions): Promise<Outcome | undefined> => {
     if (options.plan === true) {

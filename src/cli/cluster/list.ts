@@ -119,8 +119,8 @@ export const nodes = clusterVerb(async ({ client }, name, _options: ServerOption
 });
 
 /**
- * The operations and revisions that a cluster remembers, newest first, with operations that run and wait; also of a cluster that
- * was deleted, while the server keeps it.
+ * The operations and revisions that a cluster remembers, newest first, with operations that run and wait;
+ * also of a cluster that was deleted, while the server keeps it.
  */
 export const history = verb(
   async (session, name: string, _options: ServerOptions): Promise<HistoryDocument> => {

@@ -112,8 +112,8 @@ export function describeState(
 }
 
 /**
- * A service of a node in short: `web`, `web (healthy, 12 s ago)`, `web (not checked for 2 h 10 m)`. Without a check
- * its health is unknown.
+ * A service of a node in short: `web`, `web (healthy, 12 s ago)`, `web (not checked for 2 h 10 m)`. Without a
+ * check its health is unknown.
  */
 export function withHealth(
   service: string,

@@ -7,8 +7,8 @@ import { messageOf } from '../report-error.js';
 import type { Session } from '../session.js';
 
 /**
- * The outputs without the values of secret ones; undefined if there are none. They only complete what a command shows:
- * if they cannot be read, it warns and continues.
+ * The outputs without the values of secret ones; undefined if there are none. They only complete what a
+ * command shows: if they cannot be read, it warns and continues.
  */
 export async function readShownOutputs(
   { client, output }: Pick<Session, 'client' | 'output'>,

@@ -3,8 +3,8 @@ import { isValidReference } from '../../schema/references.js';
 import type { VariableDeclaration } from '../../schema/cluster/variable.js';
 
 /**
- * A spec without the values of its secret variables. References, such as {secret: "env:NAME"}, are no secrets: they become
- * defaults, as in a file. `declared` has what the file says of the variables.
+ * A spec without the values of its secret variables. References, such as {secret: "env:NAME"}, are no
+ * secrets: they become defaults, as in a file. `declared` has what the file says of the variables.
  */
 export function withoutSecretValues(
   { variables, ...spec }: ClusterSpec,

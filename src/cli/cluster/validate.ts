@@ -45,7 +45,10 @@ const readers: Readonly<Record<FileKind, (file: string, options: VariableOptions
 
 const maxBytes = 1024 * 1024;
 
-/** Recognises a kind of file by keys that only it has; unreadable files are left to the reader of cluster files. */
+/**
+ * Recognises a kind of file by keys that only it has; unreadable files are left to the reader of cluster
+ * files.
+ */
 function kindOf(file: string): FileKind {
   const read = readTextFile(file, maxBytes);
   const source = read.ok ? readYamlFile(read.text, file, { bytes: maxBytes, depth: 64 }) : undefined;

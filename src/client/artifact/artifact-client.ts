@@ -88,7 +88,8 @@ export class ResourceClient extends EntityClient {
   }
 
   /**
-   * Binds a name to a version, or to none: then no cluster can start to use it. Takes effect with the next apply.
+   * Binds a name to a version, or to none: then no cluster can start to use it. Takes effect with the next
+   * apply.
    */
   async set(name: string, version: number | null): Promise<ResourceRecord> {
     await this.#requireName(name);
@@ -149,8 +150,8 @@ export class ResourceClient extends EntityClient {
   }
 
   /**
-   * Digests in use by clusters, the revisions of their specs, and recipes of images. Fails when one does not answer, so that nothing in
-   * use is removed.
+   * Digests in use by clusters, the revisions of their specs, and recipes of images. Fails when one does not
+   * answer, so that nothing in use is removed.
    */
   async #used(): Promise<readonly string[]> {
     const used = new Set<string>();

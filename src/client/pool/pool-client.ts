@@ -153,7 +153,8 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Requests nodes, waits, and resolves to the ready nodes. `return` returns them; so does the end of their lease.
+   * Requests nodes, waits, and resolves to the ready nodes. `return` returns them; so does the end of their
+   * lease.
    */
   async obtain(
     labels: readonly string[],
@@ -265,9 +266,9 @@ export class PoolClient extends EntityClient {
   }
 
   /**
-   * Stops the pool for a move to another server or namespace, and returns its records: it no longer creates, deletes or
-   * allocates nodes. Waits until tasks in flight have ended. The same again returns the same records.
-   * They contain credentials.
+   * Stops the pool for a move to another server or namespace, and returns its records: it no longer creates,
+   * deletes or allocates nodes. Waits until tasks in flight have ended. The same again returns the same
+   * records. They contain credentials.
    * @throws HeddleError Refused with the reason.
    */
   async export(options: ExportOptions = {}): Promise<PoolRecords> {
@@ -276,7 +277,10 @@ export class PoolClient extends EntityClient {
     return this.awaitRecords(name, () => this.query('records', name, poolMessages.queries.records), options);
   }
 
-  /** Resumes the pool. Only if its records were not restored anywhere: otherwise two pools have the same machines. */
+  /**
+   * Resumes the pool. Only if its records were not restored anywhere: otherwise two pools have the same
+   * machines.
+   */
   async cancelExport(): Promise<void> {
     await this.update('cancel the export', this.name, poolMessages.updates.export, {
       by: this.by,

@@ -3,7 +3,10 @@ import type { RequestView } from '../../schema/output/pool.js';
 import type { RequestsWanted } from '../../model/pool/contract.js';
 import type { RequestsPage } from '../../model/pool/view.js';
 
-/** Wait between two queries, in ms: short at first, since many nodes are ready soon, and longer without progress. */
+/**
+ * Wait between two queries, in ms: short at first, since many nodes are ready soon, and longer without
+ * progress.
+ */
 const firstPollMs = 20;
 const longestPollMs = 500;
 /** Queries until the wait grows, and its growth per query. */

@@ -38,8 +38,8 @@ type CarriedGroup = Omit<NodeGroup, 'rows'> & {
 };
 
 /**
- * What does not fit is left out if the next run can have it again: checks find the health of services, groups report
- * their rows and outputs once more, and the rest of an operation is planned anew.
+ * What does not fit is left out if the next run can have it again: checks find the health of services, groups
+ * report their rows and outputs once more, and the rest of an operation is planned anew.
  */
 export function packCluster(state: ClusterState, most = mostSent): CarriedCluster {
   let left = state;
@@ -138,8 +138,8 @@ const bytesForOutcome = 35_000;
 /** Largest operation without its spec, in bytes. */
 const maxIntentBytes = 100_000;
 /**
- * Why an operation cannot wait in a cluster: the cluster must fit into one message to its next run, with all its nodes
- * at their largest.
+ * Why an operation cannot wait in a cluster: the cluster must fit into one message to its next run, with all
+ * its nodes at their largest.
  */
 export function refuseTooLarge(
   state: ClusterState,

@@ -23,15 +23,18 @@ const basis = object({
 });
 
 /**
- * What a user agreed to before the request; what is absent is not limited. It is for the first plan of the operation: what
- * that plan removes is recorded, and later plans keep to it.
+ * What a user agreed to before the request; what is absent is not limited. It is for the first plan of the
+ * operation: what that plan removes is recorded, and later plans keep to it.
  */
 export const consent = object({
-  /** The request is refused if the cluster was created again, or an operation was requested, continued or ended since. */
+  /**
+   * The request is refused if the cluster was created again, or an operation was requested, continued or
+   * ended since.
+   */
   basedOn: optional(basis),
   /**
-   * Nodes whose machines may be lost, by group. The plan is refused if it removes the machine of another node: the
-   * cluster may have changed since.
+   * Nodes whose machines may be lost, by group. The plan is refused if it removes the machine of another
+   * node: the cluster may have changed since.
    */
   losable: optional(record(ranges, maxRanges)),
   /** `digest` of the plan that the user saw: any other plan is refused. */
@@ -42,7 +45,10 @@ export type Basis = ValueOf<typeof basis>;
 export type Consent = ValueOf<typeof consent>;
 export type Losable = NonNullable<Consent['losable']>;
 
-/** Whether nothing happened in between, as far as is known. A request for a cluster that was not there may find a new one. */
+/**
+ * Whether nothing happened in between, as far as is known. A request for a cluster that was not there may
+ * find a new one.
+ */
 export function isSameBasis(earlier: Basis, now: Basis): boolean {
   const { clusterUid = now.clusterUid } = earlier;
   return stableJson({ ...earlier, clusterUid } as Json) === stableJson({ ...now } as Json);

@@ -233,8 +233,8 @@ export type ReleaseRequest = RequestOf<typeof clusterContract.signals.release>;
 export type ReadOutputsRequest = RequestOf<typeof clusterContract.signals.readOutputs>;
 
 /**
- * The uid of the operation that is meant; absent if the client saw none. A request that is delivered again after a reset must
- * not reach another operation with the same number.
+ * The uid of the operation that is meant; absent if the client saw none. A request that is delivered again
+ * after a reset must not reach another operation with the same number.
  */
 function operationUid() {
   return optional(id());

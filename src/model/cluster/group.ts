@@ -51,7 +51,9 @@ export interface NodeGroup {
   readonly peersVersion: number;
   /** Gates that its nodes wait for in the operation under way. */
   readonly waits: readonly string[];
-  /** Has no part in the operation's work, which was therefore stopped there in the message that brought it. */
+  /**
+   * Has no part in the operation's work, which was therefore stopped there in the message that brought it.
+   */
   readonly stopped?: boolean;
   /** Set when the group has no nodes and is being ended. */
   readonly ending?: true;
@@ -100,7 +102,9 @@ export interface GroupState extends NodesState, GroupStart {
   readonly peers: PeersState;
   /** How many operations it has begun after the one that started it. */
   readonly begun: number;
-  /** Uids of the last operations that it carried out, and of the last requests by which users continued one. */
+  /**
+   * Uids of the last operations that it carried out, and of the last requests by which users continued one.
+   */
   readonly requests: readonly string[];
   /** What it had before the operation that it began last, until the plan of that operation comes. */
   readonly forgotten?: Forgotten;
@@ -178,7 +182,9 @@ export type Instruction =
       readonly retry?: string;
       /** Nodes that the operation went on without stay failed. */
       readonly keepsExcluded?: true;
-      /** The operation before it changed the services and is done: those that were taken off are forgotten. */
+      /**
+       * The operation before it changed the services and is done: those that were taken off are forgotten.
+       */
       readonly settled?: true;
     }
   | {

@@ -21,7 +21,9 @@ export interface PlanRequest {
   /** Closed or raw; absent for delete alone. */
   readonly spec?: unknown;
   readonly current: CurrentCluster;
-  /** The operation was planned before: what it names was known then, and it removes only what that plan named. */
+  /**
+   * The operation was planned before: what it names was known then, and it removes only what that plan named.
+   */
   readonly again?: true;
   /** Of the first plan. */
   readonly consent?: Consent;

@@ -1,6 +1,9 @@
 import type { Metric } from '../metric.js';
 
-/** The metrics that workflows publish of operations and tasks, by their names without the endings that counters and units add. */
+/**
+ * The metrics that workflows publish of operations and tasks, by their names without the endings that
+ * counters and units add.
+ */
 export const operationMetrics = {
   heddle_operations: {
     kind: 'counter',

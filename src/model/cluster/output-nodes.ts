@@ -23,7 +23,10 @@ export function nodeReferences(spec: ClusterSpec | undefined): readonly NodeRefe
   );
 }
 
-/** What a group reports of its nodes for outputs, in bytes of JSON: values beyond that are missing in the outputs. */
+/**
+ * What a group reports of its nodes for outputs, in bytes of JSON: values beyond that are missing in the
+ * outputs.
+ */
 export const mostOutputBytes = 200_000;
 
 /** What outputs read of these nodes. */

@@ -31,8 +31,8 @@ export interface PlacementCheck {
 }
 
 /**
- * How many more machines the groups of a plan need that can have them nowhere else, and that may lack none. 0 for another
- * group.
+ * How many more machines the groups of a plan need that can have them nowhere else, and that may lack none. 0
+ * for another group.
  */
 export interface NeededMachines {
   /** Of the account. */
@@ -80,8 +80,8 @@ export function placementChecks(
 const maxChecks = 100;
 
 /**
- * Whether a machine's key is that of a node that a plan creates: its CREATE was sent before and did not end, so it
- * gets the same machine again.
+ * Whether a machine's key is that of a node that a plan creates: its CREATE was sent before and did not end,
+ * so it gets the same machine again.
  */
 export function isKeyOfCreated(
   { clusterUid, creates }: Pick<PlacementCheck, 'clusterUid' | 'creates'>,
@@ -95,9 +95,9 @@ export function isKeyOfCreated(
 }
 
 /**
- * A replaced node releases its machine before its CREATE, so it needs no free one. Machines of other nodes that a
- * plan deletes do not count: no CREATE waits for a DELETE of another node, and removed nodes even wait until others read
- * the new addresses.
+ * A replaced node releases its machine before its CREATE, so it needs no free one. Machines of other nodes
+ * that a plan deletes do not count: no CREATE waits for a DELETE of another node, and removed nodes even wait
+ * until others read the new addresses.
  */
 function neededBy({
   spec,

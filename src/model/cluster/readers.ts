@@ -8,8 +8,9 @@ type Readers = NonNullable<ClusterState['readers']>;
 export const maxReadersBytes = 50_000;
 
 /**
- * Notes which values another cluster has; without any, it uses none any more. A signal cannot be refused, so if there
- * are too many, those that reported longest ago are forgotten: they may be gone. Returns their names.
+ * Notes which values another cluster has; without any, it uses none any more. A signal cannot be refused, so
+ * if there are too many, those that reported longest ago are forgotten: they may be gone. Returns their
+ * names.
  */
 export function noteValues(
   before: Readers,

@@ -127,8 +127,8 @@ function stateOf(node: NodeState, services: Services): NodeStatus['state'] {
 }
 
 /**
- * Its INSTALL and CONFIGURE are done, and no START failed; of a service without INSTALL and CONFIGURE, anything is done. A user may
- * have stopped it since.
+ * Its INSTALL and CONFIGURE are done, and no START failed; of a service without INSTALL and CONFIGURE,
+ * anything is done. A user may have stopped it since.
  */
 function wasBroughtUp({ facts }: NodeState, name: string, service: ServiceSpec | undefined): boolean {
   const { install, configure, initialize, start } = service?.actions ?? {};

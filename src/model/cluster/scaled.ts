@@ -1,7 +1,10 @@
 import type { Intent, IntentOf } from '../plan/intent/intent.js';
 import type { ClusterSpec } from './spec.js';
 
-/** Counts of groups that users set by `scale`: they take the place of those in the file, until the file has the same. */
+/**
+ * Counts of groups that users set by `scale`: they take the place of those in the file, until the file has
+ * the same.
+ */
 export type Counts = Readonly<Record<string, number>>;
 
 /** The counts after a scale was accepted. */

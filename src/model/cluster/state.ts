@@ -26,15 +26,15 @@ export interface ClusterState extends NodesState {
   /** The spec of the operation under way as it was sent, until it was planned; then `spec` is it, closed. */
   readonly target?: unknown;
   /**
-   * The operation under way was planned. It keeps its aim, which is `spec` from then on, and removes only what that plan
-   * named.
+   * The operation under way was planned. It keeps its aim, which is `spec` from then on, and removes only
+   * what that plan named.
    */
   readonly planned?: true;
   /** For the first plan of the operation under way, until it is made. */
   readonly consent?: Consent;
   /**
-   * The plan of the operation under way did not fit into what this run got from the one before, or groups are ahead of it
-   * after a reset. They may still carry out their part of it.
+   * The plan of the operation under way did not fit into what this run got from the one before, or groups are
+   * ahead of it after a reset. They may still carry out their part of it.
    */
   readonly unplanned?: true;
   /** The specs of the last successful operation and of the one before: targets of a rollback. */
@@ -134,8 +134,8 @@ export function servicesOf(
 }
 
 /**
- * What the operation under way brings about, however often it is planned: the spec as it was sent, which is the accepted
- * one as soon as it was planned. Only a delete has none.
+ * What the operation under way brings about, however often it is planned: the spec as it was sent, which is
+ * the accepted one as soon as it was planned. Only a delete has none.
  */
 export function aimOf({
   operation,
@@ -166,7 +166,10 @@ export function withLockOf({ spec }: Pick<ClusterState, 'spec'>, found: ClusterS
   return spec?.lock === undefined ? unlocked : { ...unlocked, lock: spec.lock };
 }
 
-/** The counts by `scale` that a rollback restores: revisions are of the file, so it keeps those that were reached. */
+/**
+ * The counts by `scale` that a rollback restores: revisions are of the file, so it keeps those that were
+ * reached.
+ */
 export function countsBefore(state: Restorable): Counts {
   return isAchieved(state) ? state.scaled : state.achievedCounts;
 }

@@ -35,8 +35,8 @@ export interface Work extends RemovalPolicy {
   /** Tasks that the operation had done when this was planned. */
   readonly doneBefore: number;
   /**
-   * How many operations the group had begun with this one. After a reset of its cluster, a group may begin an operation again
-   * after later ones: what that repeats must run, because the nodes have changed since.
+   * How many operations the group had begun with this one. After a reset of its cluster, a group may begin an
+   * operation again after later ones: what that repeats must run, because the nodes have changed since.
    */
   readonly begun?: number;
   /** Uid of the last retry of the operation. */

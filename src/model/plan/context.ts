@@ -9,8 +9,8 @@ import type { Outlines } from './order/dependencies.js';
 import type { Order } from './order/order.js';
 
 /*
- * `PlanningInput` is what the planner is given. Functions that take it run before the order of actions is known;
- * `makeContext` derives the rest once, and everything that drafts steps takes the `PlanContext`.
+ * `PlanningInput` is what the planner is given. Functions that take it run before the order of actions is
+ * known; `makeContext` derives the rest once, and everything that drafts steps takes the `PlanContext`.
  */
 
 export interface PlanningInput {
@@ -24,8 +24,8 @@ export interface PlanningInput {
   readonly bootstrapDigest: (services: readonly string[]) => string;
   readonly digest: (value: Json) => string;
   /**
-   * The operation was planned before: nodes and services that it names may be gone since, and it removes only what that
-   * plan named.
+   * The operation was planned before: nodes and services that it names may be gone since, and it removes only
+   * what that plan named.
    */
   readonly again?: true;
   /** Nodes whose machines may be lost, by group; absent: any. */
@@ -45,7 +45,9 @@ export interface Scope {
   readonly outlines: Outlines;
 }
 
-/** The input of the planner and what follows from it for the whole cluster: computed once for all node plans. */
+/**
+ * The input of the planner and what follows from it for the whole cluster: computed once for all node plans.
+ */
 export interface PlanContext extends PlanningInput {
   readonly outlines: Outlines;
   readonly digests: Readonly<Record<string, ServiceDigests>>;

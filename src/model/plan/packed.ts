@@ -3,8 +3,8 @@ import type { CurrentCluster, NodeSummary } from './facts/current.js';
 import type { Kind, ServedPlan, Step } from './plan.js';
 
 /*
- * Groups with the same services have mostly the same steps and the same facts. In messages and in carried state these
- * are stated once, so that the size follows what is different, not the number of groups.
+ * Groups with the same services have mostly the same steps and the same facts. In messages and in carried
+ * state these are stated once, so that the size follows what is different, not the number of groups.
  */
 
 export interface PackedKinds {

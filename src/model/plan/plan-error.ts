@@ -20,8 +20,8 @@ export class PlanError extends Error {
 export class PlanRefused extends PlanError {}
 
 /**
- * `Invalid`: the request is wrong. `NotFound`: it names a node or service that does not exist. `Refused`: the state of
- * the cluster does not permit it.
+ * `Invalid`: the request is wrong. `NotFound`: it names a node or service that does not exist. `Refused`: the
+ * state of the cluster does not permit it.
  */
 export const rejectionTypes = ['Invalid', 'NotFound', 'Refused'] as const;
 type RejectionType = (typeof rejectionTypes)[number];

@@ -90,7 +90,9 @@ export interface Step {
   readonly mayFail?: true;
   /** RELOAD follows, and is due until it is done. */
   readonly reload?: true;
-  /** CONFIGURE and RELOAD of a service that routes traffic: ids of drained nodes, which the task does not see. */
+  /**
+   * CONFIGURE and RELOAD of a service that routes traffic: ids of drained nodes, which the task does not see.
+   */
   readonly without?: readonly string[];
   /** It may run several times in an operation, each time as a separate run. */
   readonly repeats?: true;

@@ -12,9 +12,9 @@ import { checkPlacement, normaliseGroup, placementKeys } from './placement.js';
 import { outputsSchema, variablesSchema } from './variable.js';
 
 /*
- * The schema of a cluster spec: validates and normalises it. The output is a valid input with the same output, so
- * client, workflow and worker exchange the normalised form and validate it again on arrival. The output contains
- * durations as numbers of seconds.
+ * The schema of a cluster spec: validates and normalises it. The output is a valid input with the same
+ * output, so client, workflow and worker exchange the normalised form and validate it again on arrival. The
+ * output contains durations as numbers of seconds.
  */
 
 /** Maximum number of nodes in a group, and in a cluster. */

@@ -1,7 +1,7 @@
 /**
- * Runs a command in the folder `folder` of the home, which it creates if necessary and deletes afterwards. The
- * command ends when standard input does: the connection was cut, or its client has ended or asks for it. Variables:
- * `folder`, `command` (shell text). Exits with the command's exit code.
+ * Runs a command in the folder `folder` of the home, which it creates if necessary and deletes afterwards.
+ * The command ends when standard input does: the connection was cut, or its client has ended or asks for it.
+ * Variables: `folder`, `command` (shell text). Exits with the command's exit code.
  *
  * Everything that the command leaves in its session ends with it: TERM, and KILL after five seconds.
  */

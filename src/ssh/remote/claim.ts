@@ -1,15 +1,15 @@
 /**
- * Shell functions that keep the claim of a run where its script does not reach it. A script may empty the home,
- * and with it the folder of its own run, so each claim is recorded outside as well: in `/var/tmp`, which outlives
- * a boot, and in `/dev/shm`, which scripts that empty `/var/tmp` leave alone. Variables: `origin`, the folder that
- * the run belongs to, `run` and `id`. A record has the lines `claim ...`, `start ...` and `end ...` with the words
- * of the files `pid`, `starts` and `rc`.
+ * Shell functions that keep the claim of a run where its script does not reach it. A script may empty the
+ * home, and with it the folder of its own run, so each claim is recorded outside as well: in `/var/tmp`,
+ * which outlives a boot, and in `/dev/shm`, which scripts that empty `/var/tmp` leave alone. Variables:
+ * `origin`, the folder that the run belongs to, `run` and `id`. A record has the lines `claim ...`,
+ * `start ...` and `end ...` with the words of the files `pid`, `starts` and `rc`.
  *
  * - `find_outside [MAKE]` sets `outside` to the folders of the records, which it creates with an argument.
  * - `claim WORDS` is the one right to start the run; it fails if the run was claimed before.
  * - `release` gives the claim back: nothing was started. `record WORDS` adds a line to the records.
- * - `find_claim` sets `runs` to a folder outside, if the run was claimed and its own folder is gone: it puts the
- *   run's folder back there.
+ * - `find_claim` sets `runs` to a folder outside, if the run was claimed and its own folder is gone: it puts
+ *   the run's folder back there.
  */
 export const claimFunctions = `
 is_ours() { [ -d "$1" ] && [ -O "$1" ] && [ ! -L "$1" ]; }

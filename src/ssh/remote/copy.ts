@@ -1,7 +1,8 @@
 /**
- * Writes a file or a folder as a tar archive on standard output. Variables: `path`. Argument: the home of the login user, if
- * it is not that of the program. The line that ends the noise says which of both it is. The archive of a file has one
- * entry, that of a folder its content. Exits with 3 and words on standard error if there is nothing to copy.
+ * Writes a file or a folder as a tar archive on standard output. Variables: `path`. Argument: the home of the
+ * login user, if it is not that of the program. The line that ends the noise says which of both it is. The
+ * archive of a file has one entry, that of a folder its content. Exits with 3 and words on standard error if
+ * there is nothing to copy.
  */
 export const readFilesProgram = `
 export LC_ALL=C
@@ -26,10 +27,10 @@ exec tar -chf - "$name"
 `;
 
 /**
- * Puts a file or a folder from a gzipped tar archive on standard input in place. Variables: `path`, `kind` (file or
- * folder), `name` (of the source; `.` for the content of a folder). Nothing is placed before the whole archive has
- * arrived: gzip shows where it was cut. Then all is checked, and each file is renamed into place. A merge passes through
- * no link below the folder that was named.
+ * Puts a file or a folder from a gzipped tar archive on standard input in place. Variables: `path`, `kind`
+ * (file or folder), `name` (of the source; `.` for the content of a folder). Nothing is placed before the
+ * whole archive has arrived: gzip shows where it was cut. Then all is checked, and each file is renamed into
+ * place. A merge passes through no link below the folder that was named.
  */
 export const writeFilesProgram = `
 fail() { printf '%s\\n' "$*" >&2; exit 3; }

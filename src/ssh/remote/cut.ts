@@ -1,10 +1,11 @@
 /**
- * Shell functions that bound what a run keeps of its script's output, in the run's folder. Variable: `most`, bytes of
- * a stream.
+ * Shell functions that bound what a run keeps of its script's output, in the run's folder. Variable: `most`,
+ * bytes of a stream.
  *
- * - `cut_large FILE FD`, where FD has written all of the file, keeps the first and the last half of what it may have,
- *   at their places in a sparse file, so that readers find them at the same offsets. Those that have the file open
- *   go on with all of it. `FILE.cut` holds the bounds of the hole. Sets `large` if the file has more than 1 MiB.
+ * - `cut_large FILE FD`, where FD has written all of the file, keeps the first and the last half of what it
+ *   may have, at their places in a sparse file, so that readers find them at the same offsets. Those that
+ *   have the file open go on with all of it. `FILE.cut` holds the bounds of the hole. Sets `large` if the
+ *   file has more than 1 MiB.
  * - `find_hole FILE` sets `from` and `to` to these bounds, or to nothing, and reports what is kept.
  */
 export const cutFunctions = `

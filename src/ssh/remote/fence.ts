@@ -1,21 +1,23 @@
 /**
- * Shell functions that run the scripts of one node one at a time, although a task that was lost may still have its
- * script running there, or its supervisor starting. Each run writes an entry `<node>.<time>.<run folder>` into
- * `fences` before it is claimed, and keeps it. The time is when the attempt of its task was scheduled, by the
- * Temporal server's clock: tasks of a node follow each other, so the later of two is the current one. `take_fence`
- * then reads the other entries:
+ * Shell functions that run the scripts of one node one at a time, although a task that was lost may still
+ * have its script running there, or its supervisor starting. Each run writes an entry
+ * `<node>.<time>.<run folder>` into `fences` before it is claimed, and keeps it. The time is when the attempt
+ * of its task was scheduled, by the Temporal server's clock: tasks of a node follow each other, so the later
+ * of two is the current one. `take_fence` then reads the other entries:
  *
  * - A later entry means that this attempt was superseded: it starts nothing.
- * - The run of an earlier entry is ended before this run is claimed, and cannot start afterwards: if it was claimed,
- *   the process group of its script is ended until no process is left; otherwise its claim is taken away.
+ * - The run of an earlier entry is ended before this run is claimed, and cannot start afterwards: if it was
+ *   claimed, the process group of its script is ended until no process is left; otherwise its claim is taken
+ *   away.
  *
- * Each run writes its own entry before it reads those of others, so at least one of two runs sees the other. If
- * the later run sees the earlier one, it ends it; if the earlier run sees the later one, it starts nothing; both may
- * happen. An empty entry was read while it was being written, so its writer reads ours. Entries of ended runs are
- * removed after a later one was written, never before: the latest entry is the fence.
+ * Each run writes its own entry before it reads those of others, so at least one of two runs sees the other.
+ * If the later run sees the earlier one, it ends it; if the earlier run sees the later one, it starts
+ * nothing; both may happen. An empty entry was read while it was being written, so its writer reads ours.
+ * Entries of ended runs are removed after a later one was written, never before: the latest entry is the
+ * fence.
  *
- * `fence` holds node, time and operation; if it is empty, runs are not fenced. An entry holds operation and folder;
- * after the end of the run only the operation, so that others can pass over runs of root.
+ * `fence` holds node, time and operation; if it is empty, runs are not fenced. An entry holds operation and
+ * folder; after the end of the run only the operation, so that others can pass over runs of root.
  */
 export const fenceFunctions = `
 refuse_fence() {

@@ -9,10 +9,11 @@ import { reportFunctions } from './report.js';
  * Variables: those of the run folder; `outat`, `errat` (bytes of the output that are already known).
  *
  * Prints the lines `NONCE o|e BYTES`, each followed by so many bytes of stdout or stderr; `NONCE O|E|R`,
- * followed by the rest of stdout, stderr or the result file and a line break; `NONCE skip o|e BYTES` for output that was
- * not kept; `NONCE note TEXT` for the log; `NONCE tick` first, and while nothing happens; last `NONCE end REASON CODE`,
- * `NONCE absent` (nothing shows that the run was claimed), `NONCE released` (its claim was given back: nothing was
- * started), or `NONCE fail WHY TEXT`. Anything before the first line comes from the login shell.
+ * followed by the rest of stdout, stderr or the result file and a line break; `NONCE skip o|e BYTES` for
+ * output that was not kept; `NONCE note TEXT` for the log; `NONCE tick` first, and while nothing happens;
+ * last `NONCE end REASON CODE`, `NONCE absent` (nothing shows that the run was claimed), `NONCE released`
+ * (its claim was given back: nothing was started), or `NONCE fail WHY TEXT`. Anything before the first line
+ * comes from the login shell.
  */
 export const followerProgram = `
 ${folderFunctions}

@@ -18,8 +18,8 @@ look() {
 `;
 
 /**
- * The boot of a machine as a probe reports it, after `machine`. Machines that share process 1, such as folders,
- * name their boot themselves.
+ * The boot of a machine as a probe reports it, after `machine`. Machines that share process 1, such as
+ * folders, name their boot themselves.
  */
 export const bootWord = '"$boot${MACHINE_BOOT_ID:+/$MACHINE_BOOT_ID}"';
 

@@ -1,14 +1,14 @@
 /**
- * Shell functions that remove old run folders after the end of a run. Variables: `own`, the folder of all runs;
- * `fences`, `origin`, `outside`; `large`, set after a run with much output; and the bounds of the folder: `keepdays`,
- * `keepruns` (number) and `keepkib` (size in KiB). Need the identity and claim functions.
+ * Shell functions that remove old run folders after the end of a run. Variables: `own`, the folder of all
+ * runs; `fences`, `origin`, `outside`; `large`, set after a run with much output; and the bounds of the
+ * folder: `keepdays`, `keepruns` (number) and `keepkib` (size in KiB). Need the identity and claim functions.
  *
- * - `prune_if_due NODE TIME OPERATION` does so in the background: once an hour, by the times of tasks, after a large
- *   run, and whenever there are more than 200 folders.
- * - `prune`, in the folder of runs: the oldest folders beyond the bounds go. Those of a node's latest operation go only
- *   where the record of the claim has the outcome, since an attempt may still come for it, or after three months. Of
- *   operations that have given way to a later one of their node, only the last 100 folders stay, at most a week, and
- *   none with more than 1 MiB in a file.
+ * - `prune_if_due NODE TIME OPERATION` does so in the background: once an hour, by the times of tasks, after
+ *   a large run, and whenever there are more than 200 folders.
+ * - `prune`, in the folder of runs: the oldest folders beyond the bounds go. Those of a node's latest
+ *   operation go only where the record of the claim has the outcome, since an attempt may still come for it,
+ *   or after three months. Of operations that have given way to a later one of their node, only the last 100
+ *   folders stay, at most a week, and none with more than 1 MiB in a file.
  */
 export const pruneFunctions = `
 prune_if_due() {

@@ -1,6 +1,8 @@
 import { holeFunction } from './cut.js';
 
-/** Shell functions that report what a run left, in its folder. Variable: `noted`, set once notes were shown. */
+/**
+ * Shell functions that report what a run left, in its folder. Variable: `noted`, set once notes were shown.
+ */
 export const reportFunctions = `
 ${holeFunction}
 notes() {

@@ -8,20 +8,21 @@ import { fenceFunctions } from './fence.js';
 
 /**
  * Shell functions of a shell that stays on a node and runs scripts one after the other. Each run is a
- * subshell, its supervisor, that calls `run_script` with the variables of the run folder and its bounds, `tag` (names
- * this attempt), `timeout` (seconds, or empty), `input` (the script's standard input), `needs` (digests of the shared
- * texts in its files), and two functions: `upload` writes the files by `put`, joined by `&&`; `enter WORD...` sets
- * the environment and becomes the interpreter, started by the words.
+ * subshell, its supervisor, that calls `run_script` with the variables of the run folder and its bounds,
+ * `tag` (names this attempt), `timeout` (seconds, or empty), `input` (the script's standard input), `needs`
+ * (digests of the shared texts in its files), and two functions: `upload` writes the files by `put`, joined
+ * by `&&`; `enter WORD...` sets the environment and becomes the interpreter, started by the words.
  *
  * `run_script` takes the node's fence and claims the run by creating `pid` exclusively. That is the one right
- * to start the script: of any number of supervisors one passes. It starts the script in another session, waits,
- * removes the files and writes `rc` ("CODE REASON") last. Between the claim and `rc` it prints one line, `NONCE
- * claimed`, with SIGPIPE ignored, so a connection that is lost cannot end it.
+ * to start the script: of any number of supervisors one passes. It starts the script in another session,
+ * waits, removes the files and writes `rc` ("CODE REASON") last. Between the claim and `rc` it prints one
+ * line, `NONCE claimed`, with SIGPIPE ignored, so a connection that is lost cannot end it.
  *
- * Prints `NONCE tick` while it ends an earlier script, `NONCE note TEXT` for the log, `NONCE O|E|R`, followed by
- * stdout, stderr or the result file and a line break, and `NONCE skip o|e BYTES` for output that was not kept; last `NONCE end REASON CODE`, `NONCE running` (claimed by another),
- * `NONCE missing DIGEST...` (shared texts that must be sent first), or `NONCE fail WHY TEXT`.
- * `conclude STATUS` prints `NONCE lost STATUS` for a supervisor that did none of these.
+ * Prints `NONCE tick` while it ends an earlier script, `NONCE note TEXT` for the log, `NONCE O|E|R`, followed
+ * by stdout, stderr or the result file and a line break, and `NONCE skip o|e BYTES` for output that was not
+ * kept; last `NONCE end REASON CODE`, `NONCE running` (claimed by another), `NONCE missing DIGEST...` (shared
+ * texts that must be sent first), or `NONCE fail WHY TEXT`. `conclude STATUS` prints `NONCE lost STATUS` for
+ * a supervisor that did none of these.
  */
 const functions = `
 ${folderFunctions}

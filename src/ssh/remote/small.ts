@@ -16,7 +16,10 @@ rm -f "$aside"
 say fail "$problem"
 `;
 
-/** Keeps standard input as the shared text `digest`. Variables: those of {@link putFileProgram}, but for `path`. */
+/**
+ * Keeps standard input as the shared text `digest`. Variables: those of {@link putFileProgram}, but for
+ * `path`.
+ */
 export const putSharedProgram = `
 ${folderFunctions}
 find_runs

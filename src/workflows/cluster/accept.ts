@@ -185,8 +185,8 @@ export function refuseRetry(memory: Memory, { operation: wanted }: RetryRequest)
 }
 
 /**
- * A retry confirms what failures asked a person to look for. It counts from when they sent it: after a reset, the server
- * delivers it again.
+ * A retry confirms what failures asked a person to look for. It counts from when they sent it: after a reset,
+ * the server delivers it again.
  */
 export function acceptRetry(memory: Memory): ApplyReply {
   const retriedAt = sealedAt();
@@ -313,7 +313,10 @@ export interface Queueing {
   readonly by: string;
   /** Default: a new one. */
   readonly uid?: string;
-  /** When a client requested it, in ms since the epoch, also if the server delivers the request again after a reset. */
+  /**
+   * When a client requested it, in ms since the epoch, also if the server delivers the request again after a
+   * reset.
+   */
   readonly at?: number;
   readonly spec?: unknown;
   readonly consent?: Consent | undefined;

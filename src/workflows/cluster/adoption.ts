@@ -12,8 +12,8 @@ import { endGroupOfEarlier } from './groups.js';
 import { schedule } from '../schedule.js';
 
 /**
- * Machines left by a previous run of the cluster that was terminated or failed, that a restored database has no record of, or
- * of nodes whose group is gone.
+ * Machines left by a previous run of the cluster that was terminated or failed, that a restored database has
+ * no record of, or of nodes whose group is gone.
  */
 export interface FoundMachines {
   /** By the node that takes each over. */
@@ -26,9 +26,9 @@ export interface FoundMachines {
 const patience = 60;
 
 /**
- * Finds what a previous run of the cluster left behind: ends its groups, and assigns machines that fit the plan
- * to the nodes of the same name. The plan is refused if it has no place for a machine of a run that the server
- * has a record of. No machine is changed.
+ * Finds what a previous run of the cluster left behind: ends its groups, and assigns machines that fit the
+ * plan to the nodes of the same name. The plan is refused if it has no place for a machine of a run that the
+ * server has a record of. No machine is changed.
  * @throws ActivityFailure if the state of a provider is unknown.
  */
 export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promise<FoundMachines> {
@@ -39,8 +39,8 @@ export async function adoptPreviousRun(memory: Memory, plan: ServedPlan): Promis
       try {
         return (await machinesAt(placement, name, earlier.uids)).found;
       } catch (error) {
-        // If no run was cut short, nothing is left behind. A provider that does not answer fails CREATE. But a list that is
-        // too long shows that machines are there.
+        // If no run was cut short, nothing is left behind. A provider that does not answer fails CREATE. But
+        // a list that is too long shows that machines are there.
         if (!(error instanceof ActivityFailure) || !earlier.clean || isInvalid(error)) throw error;
         log.warn(`the machines of provider ${placement.provider} could not be listed`, {
           why: error.cause?.message ?? error.message,

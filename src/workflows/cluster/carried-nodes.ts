@@ -31,7 +31,9 @@ export function abandonNode(executor: Executor, node: NodeState, by: string): vo
   dropNode(memory, node.nodeId);
 }
 
-/** The operation goes on without a node that failed: it blocks no other node, and its peers no longer see it. */
+/**
+ * The operation goes on without a node that failed: it blocks no other node, and its peers no longer see it.
+ */
 export function excludeNode(
   executor: Executor,
   nodeId: string,
@@ -47,8 +49,8 @@ export function excludeNode(
 }
 
 /**
- * Forgets services that nodes no longer want and from which nothing is left to take off. What is left does not depend on how
- * an operation ended, so that the next one takes it off.
+ * Forgets services that nodes no longer want and from which nothing is left to take off. What is left does
+ * not depend on how an operation ended, so that the next one takes it off.
  * @param services Those of the cluster and those that it no longer has.
  */
 export function forgetRemoved(memory: NodesMemory, services: Readonly<Record<string, ServiceSpec>>): void {

@@ -8,8 +8,8 @@ import { conditionOf } from '../inbox.js';
 import { change } from '../entity.js';
 
 /**
- * A cancelled operation leaves no machine that it created and that was never confirmed. One that cannot be deleted keeps its
- * node, with the failure of DELETE; other failures end with the operation.
+ * A cancelled operation leaves no machine that it created and that was never confirmed. One that cannot be
+ * deleted keeps its node, with the failure of DELETE; other failures end with the operation.
  */
 export async function discardIncomplete(
   executor: Executor,
@@ -57,7 +57,10 @@ export async function discardIncomplete(
   change(memory, { work: undefined });
 }
 
-/** Machines of a previous run of the cluster may hold data, and those of earlier operations are not this one's. */
+/**
+ * Machines of a previous run of the cluster may hold data, and those of earlier operations are not this
+ * one's.
+ */
 function isHalfMade({ facts, keyUid, runs, createBegun }: NodeState): boolean {
   if (facts.machine === undefined || facts.CONFIRM === true || keyUid !== undefined) return false;
   const isAskedFor = createBegun === true || facts.CREATE === true;

@@ -142,8 +142,8 @@ export function startRun(executor: Executor, work: Work): Run {
 }
 
 /**
- * Lets nodes go on in the order of their chains, after all results that have arrived. The order in which they began to wait
- * would depend on how the history is cut.
+ * Lets nodes go on in the order of their chains, after all results that have arrived. The order in which they
+ * began to wait would depend on how the history is cut.
  */
 async function admit(progress: Progress, chains: readonly Chain[]): Promise<void> {
   const mayGoOn = (waiting: Waiting): boolean => progress.stopping || waiting.mayGoOn();

@@ -4,7 +4,9 @@ import { isLeftOut } from '../../model/node/record.js';
 import type { Retried } from '../../model/plan/intent/intent.js';
 import { changeNode, changeNodes, hideNode, showNode, type NodesMemory } from './memory.js';
 
-/** What of each node belongs to one operation: the next operation drops it, and restores it if it is rejected. */
+/**
+ * What of each node belongs to one operation: the next operation drops it, and restores it if it is rejected.
+ */
 export function forgottenNodes(nodes: NodesState['nodes']): Forgotten['nodes'] {
   return Object.fromEntries(
     Object.entries(nodes).map(([id, { runs, failure, excluded, facts }]) => {
@@ -15,8 +17,8 @@ export function forgottenNodes(nodes: NodesState['nodes']): Forgotten['nodes'] {
 }
 
 /**
- * Runs, failures and marks belong to one operation; nodes that the next one does not try again stay failed. Returns the services of
- * those that it does: their peers see them again.
+ * Runs, failures and marks belong to one operation; nodes that the next one does not try again stay failed.
+ * Returns the services of those that it does: their peers see them again.
  */
 export function forgetOperation(memory: NodesMemory, retried: Retried | undefined): readonly string[] {
   const shown = Object.values(memory.state.nodes).filter(

@@ -69,7 +69,8 @@ async function beginOperation(
   const { operation: last, begun, requests } = memory.state;
   const isSame = uidOfKey(operation) === uidOfKey(last);
   const isKnownRetry = retry !== undefined && requests.includes(retry);
-  // After a reset of the cluster, a request is delivered once more: what it named for replacement has been replaced.
+  // After a reset of the cluster, a request is delivered once more: what it named for replacement has been
+  // replaced.
   const isKnown = isKnownRetry || (fresh && (isSame || requests.includes(uidOfKey(operation))));
   const left = Object.values(memory.state.nodes).flatMap(({ nodeId, facts }) =>
     facts.toReplace === true ? [nodeId] : [],

@@ -146,8 +146,8 @@ function isDrained({ run }: GroupMemory): boolean {
 }
 
 /**
- * One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next. Each
- * report is a workflow task of the cluster too, so a group collects progress while its own tasks go on.
+ * One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next.
+ * Each report is a workflow task of the cluster too, so a group collects progress while its own tasks go on.
  */
 async function keepReporting(memory: GroupMemory): Promise<never> {
   const cluster = getExternalWorkflowHandle(clusterWorkflowId(memory.state.cluster));

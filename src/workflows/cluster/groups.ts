@@ -92,8 +92,8 @@ export function instructAll(memory: Memory, instruction: Instruction): void {
 }
 
 /**
- * Has groups report what was not carried from the run before, and stop their part of a plan that was not: before any of
- * their reports is taken, which could let them go on.
+ * Has groups report what was not carried from the run before, and stop their part of a plan that was not:
+ * before any of their reports is taken, which could let them go on.
  */
 export function resumeGroups(memory: Memory): void {
   if (memory.state.unplanned === true) instructAll(memory, stopWork);
@@ -116,12 +116,15 @@ export async function keepAsking(memory: Memory): Promise<never> {
 }
 
 const stopWork: Instruction = { do: 'halt', how: 'stop' };
-/** Opens nothing: a group reports what its nodes are when it has carried out instructions and no work is under way. */
+/**
+ * Opens nothing: a group reports what its nodes are when it has carried out instructions and no work is under
+ * way.
+ */
 const askState: Instruction = { do: 'open', gates: [], batchSlots: [] };
 
 /**
- * A group has carried out instructions that the cluster has not sent since a reset. What the cluster believes of it is out of
- * date: it asks, and plans again when the work of the present plan has stopped.
+ * A group has carried out instructions that the cluster has not sent since a reset. What the cluster believes
+ * of it is out of date: it asks, and plans again when the work of the present plan has stopped.
  */
 export function catchUp(memory: Memory, id: string): void {
   const { work, unplanned } = memory.state;
@@ -140,7 +143,9 @@ export function unreadText({ state: { name, groups } }: Memory): string | undefi
     : undefined;
 }
 
-/** A run sends the parts of its plan to all groups, because they do not fit into what it carries to the next. */
+/**
+ * A run sends the parts of its plan to all groups, because they do not fit into what it carries to the next.
+ */
 export function areSent({ state }: Memory): boolean {
   return Object.values(state.groups).every(({ pending }) => pending.length === 0);
 }
@@ -290,8 +295,8 @@ export async function endGroupOfEarlier(workflowId: string): Promise<void> {
 }
 
 /**
- * Groups finish one after the other instead of all at the end, so that fewer of them hold their history in a worker's
- * memory at a time, and a cluster does not wait for the last groups of a larger one.
+ * Groups finish one after the other instead of all at the end, so that fewer of them hold their history in a
+ * worker's memory at a time, and a cluster does not wait for the last groups of a larger one.
  */
 function priorityOf(group: string): number {
   const number = Number(group);
@@ -300,8 +305,8 @@ function priorityOf(group: string): number {
 }
 
 /**
- * A group that is gone was terminated from outside, or had ended before a reset of the cluster. Its nodes are unknown until
- * an apply looks for their machines.
+ * A group that is gone was terminated from outside, or had ended before a reset of the cluster. Its nodes are
+ * unknown until an apply looks for their machines.
  */
 function lose(memory: Memory, id: string, error: unknown): void {
   const why = error instanceof Error ? error.message : String(error);

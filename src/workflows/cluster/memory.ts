@@ -79,8 +79,8 @@ export function announceNode(memory: NodesMemory, nodeId: string): void {
 }
 
 /**
- * Notes that something else changed that peers see of a node. Tasks see it with the next change of membership or address:
- * services are not configured again for it, and no task waits for a newer list.
+ * Notes that something else changed that peers see of a node. Tasks see it with the next change of membership
+ * or address: services are not configured again for it, and no task waits for a newer list.
  */
 export function publishNode(memory: NodesMemory, nodeId: string): void {
   const peers = publishPeers(memory.state.peers);

@@ -119,7 +119,8 @@ function noteAchieved(memory: Memory, { kind, left = 0 }: Operation): void {
 }
 
 /**
- * A request that could not be planned changed nothing: its nodes are as the operation before left them, which is held if it was.
+ * A request that could not be planned changed nothing: its nodes are as the operation before left them, which
+ * is held if it was.
  */
 function restore(
   memory: Memory,

@@ -61,8 +61,8 @@ export async function operate(memory: Memory): Promise<OperationEnd> {
 }
 
 /**
- * Waits for what groups still do of a plan that was not carried from the run before. Gives the end of the operation if
- * nodes failed: a further plan would repeat their tasks unasked.
+ * Waits for what groups still do of a plan that was not carried from the run before. Gives the end of the
+ * operation if nodes failed: a further plan would repeat their tasks unasked.
  */
 async function endUnplanned(memory: Memory): Promise<OperationEnd | undefined> {
   if (memory.state.unplanned !== true) return undefined;
@@ -111,7 +111,8 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
 function refuse(memory: Memory, reason: string): OperationEnd {
   noteReason(memory, reason);
   const { planned, operation } = memory.state;
-  // A user decides if something is partly done, such as what a rollback was to undo, or if no user waits for the operation.
+  // A user decides if something is partly done, such as what a rollback was to undo, or if no user waits for
+  // the operation.
   const isLeft = planned === true || operation?.cause === 'failure' || operation?.cause === 'output';
   return isLeft ? 'held' : 'rejected';
 }

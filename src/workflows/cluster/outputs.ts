@@ -54,8 +54,8 @@ export async function exchangeOutputs(memory: Memory): Promise<void> {
 }
 
 /**
- * Queues an apply of the spec as it is if values that it has of other clusters have changed. It replaces one that is
- * held because an earlier value did not fit.
+ * Queues an apply of the spec as it is if values that it has of other clusters have changed. It replaces one
+ * that is held because an earlier value did not fit.
  */
 export function followImports(memory: Memory): boolean {
   const { importsChanged, spec, operation, queue, lease, planned } = memory.state;

@@ -40,7 +40,9 @@ export function refuseOutdated(state: ClusterState, basedOn: Basis | undefined):
   return `cluster ${name} has changed since this was planned${which}; plan again`;
 }
 
-/** A held operation keeps to what it named when it began, whatever a request that continues it would allow. */
+/**
+ * A held operation keeps to what it named when it began, whatever a request that continues it would allow.
+ */
 export function refuseLimits(
   { id, what }: Operation,
   { losable, planDigest }: Consent = {},

@@ -4,7 +4,10 @@ import { revisionContract } from '../../model/cluster/contract.js';
 import type { RevisionStart } from '../../model/cluster/revision.js';
 import { handlersOf, newMemory, runEntity, type NextStep } from '../entity.js';
 
-/** Keeps a revision of a cluster's spec, so that the cluster carries only its number, until the cluster drops it. */
+/**
+ * Keeps a revision of a cluster's spec, so that the cluster carries only its number, until the cluster drops
+ * it.
+ */
 export async function revision({ carried }: RevisionStart): Promise<string> {
   const { cluster, number, spec } = carried;
   let dropped = false;

@@ -22,8 +22,8 @@ import { revisionMessages } from '../messages.js';
 import { changeOperation, type Memory } from './memory.js';
 
 /**
- * Stores a spec that is about to be accepted, if it differs from the one before. The cluster has the revision once
- * {@link noteRevision} is called.
+ * Stores a spec that is about to be accepted, if it differs from the one before. The cluster has the revision
+ * once {@link noteRevision} is called.
  */
 export async function storeRevision(memory: Memory, spec: ClusterSpec): Promise<Revision | undefined> {
   const { operation, counters, name, uid: clusterUid, spec: present } = memory.state;

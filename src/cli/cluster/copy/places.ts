@@ -49,7 +49,9 @@ export function textOfPlace({ cluster, node, path }: NodePlace): string {
   return `${cluster}:${node}:${path}`;
 }
 
-/** The name that a copy gets in a folder; `.` where only the content is meant: `data/.`, `.`, `..` and `/`. */
+/**
+ * The name that a copy gets in a folder; `.` where only the content is meant: `data/.`, `.`, `..` and `/`.
+ */
 export function nameOf(path: string): string {
   if (/(^|\/)\.\.?\/*$/.test(path)) return '.';
   return posix.basename(path) || '.';

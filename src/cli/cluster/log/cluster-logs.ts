@@ -74,8 +74,8 @@ export interface Wanted {
 }
 
 /**
- * Yields the lines in the order of their times. Reads no more than necessary: a day at a time, the latest first for
- * the last lines.
+ * Yields the lines in the order of their times. Reads no more than necessary: a day at a time, the latest
+ * first for the last lines.
  * @returns whether there were logs.
  */
 export async function readLogs(

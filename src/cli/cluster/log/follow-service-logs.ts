@@ -22,8 +22,8 @@ interface Follower {
 }
 
 /**
- * Follows the nodes of the service as they join and leave, until it is interrupted, the cluster is gone, or what reads the
- * logs has ended on every node.
+ * Follows the nodes of the service as they join and leave, until it is interrupted, the cluster is gone, or
+ * what reads the logs has ended on every node.
  */
 export async function followServiceLogs(
   reading: Reading,
@@ -104,7 +104,10 @@ function keyOf({ node, incarnation }: Place): string {
   return `${node}#${incarnation}`;
 }
 
-/** Undefined if the cluster is gone, also if another one has its name. Without an answer, what was known stays. */
+/**
+ * Undefined if the cluster is gone, also if another one has its name. Without an answer, what was known
+ * stays.
+ */
 async function statusOfSame(
   session: Session,
   cluster: string,

@@ -68,7 +68,9 @@ export class LogReader {
     return true;
   }
 
-  /** A line that is not an entry, such as the notice of a truncated log, gets the time of the previous entry. */
+  /**
+   * A line that is not an entry, such as the notice of a truncated log, gets the time of the previous entry.
+   */
   #parse(line: string): LogEntry {
     try {
       const entry = JSON.parse(line) as Partial<LogEntry> | null;
@@ -106,7 +108,8 @@ function joinPieces(entries: readonly LogEntry[]): LogEntry[] {
 }
 
 /**
- * The last lines, one per entry, in the order of their times. Logs that were not written since are only skipped.
+ * The last lines, one per entry, in the order of their times. Logs that were not written since are only
+ * skipped.
  * @param known the last lines of later days
  */
 export async function readLastLines(

@@ -63,7 +63,10 @@ export const logs = verb(
   { document: () => undefined, exitCode: ({ code }) => code },
 );
 
-/** Also nodes that were removed since, unless they are selected by service: workers know those of present nodes. */
+/**
+ * Also nodes that were removed since, unless they are selected by service: workers know those of present
+ * nodes.
+ */
 async function nodeFilter(
   { client }: Session,
   name: string,

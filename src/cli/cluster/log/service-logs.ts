@@ -19,8 +19,8 @@ const atOnce = 20;
 const onlyTasks = ['action', 'operation', 'since', 'level', 'services'] as const;
 
 /**
- * Shows what a service writes on its nodes, by its `logs` in the file. The lines of several nodes come as they arrive, each
- * after the name of its node.
+ * Shows what a service writes on its nodes, by its `logs` in the file. The lines of several nodes come as
+ * they arrive, each after the name of its node.
  */
 export async function serviceLogs(
   session: Session,

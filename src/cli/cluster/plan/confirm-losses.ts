@@ -16,8 +16,8 @@ interface Planning {
 }
 
 /**
- * Shows what an operation is about to do, and asks for confirmation if it takes machines from the cluster. Gives what
- * was agreed to; undefined: anything.
+ * Shows what an operation is about to do, and asks for confirmation if it takes machines from the cluster.
+ * Gives what was agreed to; undefined: anything.
  * @throws CliError as `confirm`.
  */
 export async function confirmLosses(

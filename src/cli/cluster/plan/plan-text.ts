@@ -63,7 +63,9 @@ export function describeScaled(cluster: string, scaled: Plan['scaled'] = {}): re
   ];
 }
 
-/** `The machine, disk and address of app-3 are lost. The machine of db-1 is released.`; empty without losses. */
+/**
+ * `The machine, disk and address of app-3 are lost. The machine of db-1 is released.`; empty without losses.
+ */
 export function describeLosses({ lost, released }: Losses): string {
   const sentence = (ids: readonly string[], one: string, several: string, end: string): readonly string[] =>
     ids.length === 0 ? [] : [`The ${ids.length === 1 ? one : several} of ${describeIds(ids)} ${end}.`];

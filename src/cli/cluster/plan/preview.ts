@@ -42,8 +42,8 @@ export async function previewApply(
 
 /**
  * What any other operation would do.
- * @throws CliError Invalid if it names something that the cluster does not have, Refused for a rollback without a
- * previous spec.
+ * @throws CliError Invalid if it names something that the cluster does not have, Refused for a rollback
+ * without a previous spec.
  */
 export async function previewOperation(
   { client }: Session,

@@ -98,8 +98,8 @@ export async function savePlan(
 const fixed = ['nodes', 'services', 'rolling', 'createOnly', 'queue'] as const;
 
 /**
- * Reads a saved plan; undefined if the file is none. Secret values are taken from the command line, the environment or a
- * terminal, as for a cluster file.
+ * Reads a saved plan; undefined if the file is none. Secret values are taken from the command line, the
+ * environment or a terminal, as for a cluster file.
  * @throws CliError Invalid, Usage; ProblemsError
  */
 export async function readSavedPlan(

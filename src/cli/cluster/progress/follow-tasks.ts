@@ -77,7 +77,9 @@ async function followWorkflow(
   }
 }
 
-/** A signal for one call: the connection never removes its listener from a signal, and there are many calls. */
+/**
+ * A signal for one call: the connection never removes its listener from a signal, and there are many calls.
+ */
 async function withAbort<Result>(
   signal: AbortSignal,
   make: (once: AbortSignal) => Promise<Result>,

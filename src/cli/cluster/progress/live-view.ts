@@ -29,9 +29,9 @@ const up = (lines: number): string => (lines === 0 ? '' : `\u001b[${lines}A`);
 const down = (lines: number): string => (lines === 0 ? '' : `\u001b[${lines}B`);
 
 /**
- * Redraws its lines at most ten times a second; the elapsed time advances also between updates. Between frames the
- * cursor is at the start of the view, from where everything can be erased: a terminal that changes its width breaks
- * the lines anew, and keeps the cursor with its text.
+ * Redraws its lines at most ten times a second; the elapsed time advances also between updates. Between
+ * frames the cursor is at the start of the view, from where everything can be erased: a terminal that changes
+ * its width breaks the lines anew, and keeps the cursor with its text.
  */
 export function openLiveView(
   output: Output,

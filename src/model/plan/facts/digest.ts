@@ -10,8 +10,8 @@ import type { Json, JsonObject } from '../../json.js';
 export type ServiceDigests = Readonly<Partial<Record<ServiceAction, string>>>;
 
 /**
- * Digests of all actions of a service. The configuration that it reads is part of the one that takes it up, and
- * CONFIGURE depends on which nodes it reads.
+ * Digests of all actions of a service. The configuration that it reads is part of the one that takes it up,
+ * and CONFIGURE depends on which nodes it reads.
  */
 export function digestsOf(
   { actions, onConfigChange, uses, peers }: ServiceSpec,

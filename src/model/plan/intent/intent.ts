@@ -18,15 +18,18 @@ const maxScaled = 500;
 const names = list(text(200), maxNames);
 const someNames = optional(list(text(200), maxNames, 1));
 
-/** At most so many nodes of a service are disturbed at once, and the service as a whole stays up; absent: all together. */
+/**
+ * At most so many nodes of a service are disturbed at once, and the service as a whole stays up; absent: all
+ * together.
+ */
 const width = optional(count(Number.MAX_SAFE_INTEGER, 1));
 
 /** Ids of nodes, and services; absent: all. With both, only these services on these nodes. */
 export const applyLimits = { width, nodes: someNames, services: someNames };
 
 /**
- * The intents of operations, besides the spec. `apply`, `rollback` and `scale` bring the cluster to a spec; `delete` removes
- * it; the others leave nodes and spec unchanged and touch only what they name.
+ * The intents of operations, besides the spec. `apply`, `rollback` and `scale` bring the cluster to a spec;
+ * `delete` removes it; the others leave nodes and spec unchanged and touch only what they name.
  */
 const intents = {
   /** Limited, it brings only a part to the spec; the rest is left to the next apply. */
@@ -38,7 +41,10 @@ const intents = {
   delete: {},
   /** Starts what the services need, too. `services`, here and below: empty for all that have the action. */
   start: { services: names },
-  /** With everything that needs the services at run time; they stay stopped, also through later applies, until `start`. */
+  /**
+   * With everything that needs the services at run time; they stay stopped, also through later applies, until
+   * `start`.
+   */
   stop: { services: names },
   /** Stops and starts the services with what depends on them; rolling, the services alone. */
   restart: { width, services: names, nodes: someNames },
@@ -49,7 +55,10 @@ const intents = {
     /** STOP before CONFIGURE, START after it. */
     restart: optional(yes),
   },
-  /** The nodes get new machines: a new incarnation each. Which nodes those are is in their facts (`toReplace`). */
+  /**
+   * The nodes get new machines: a new incarnation each. Which nodes those are is in their facts
+   * (`toReplace`).
+   */
   replace: { width, nodes: list(text(200), maxNames, 1) },
   /** Runs a command once on each node. */
   exec: {

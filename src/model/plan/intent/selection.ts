@@ -52,7 +52,8 @@ export function checkNodes({ intent, current }: PlanningInput, ids: readonly str
 
 /**
  * The services that an operation selects: those it names, or all that have the action if it names none.
- * @throws PlanError if a service does not exist, does not declare the action, or is on none of the selected nodes.
+ * @throws PlanError if a service does not exist, does not declare the action, or is on none of the selected
+ * nodes.
  */
 export function meantServices(context: PlanContext, action: ServiceAction): readonly string[] {
   const { intent, outlines, current } = context;

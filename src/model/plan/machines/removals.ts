@@ -12,12 +12,12 @@ import { PlanError, PlanRefused } from '../plan-error.js';
 import { listNames } from '../intent/selection.js';
 
 /*
- * Nothing is removed that was not named. The first plan of an operation names what it removes, and each node keeps
- * that for the time of the operation (`mayRemove`); machines must be among those that the request allows to be lost, if it
- * says which. A later plan may remove that, what a user marked for replacement,
- * what the repair policy replaces, and machines that were never confirmed. The planner refuses anything else, and so
- * does the workflow before a DELETE or REMOVE. What was never confirmed may have been in service before a reset of the
- * workflow, which the task of DELETE asks for (docs/decisions/0049-after-a-reset.md).
+ * Nothing is removed that was not named. The first plan of an operation names what it removes, and each node
+ * keeps that for the time of the operation (`mayRemove`); machines must be among those that the request
+ * allows to be lost, if it says which. A later plan may remove that, what a user marked for replacement, what
+ * the repair policy replaces, and machines that were never confirmed. The planner refuses anything else, and
+ * so does the workflow before a DELETE or REMOVE. What was never confirmed may have been in service before a
+ * reset of the workflow, which the task of DELETE asks for (docs/decisions/0049-after-a-reset.md).
  */
 
 /** All that a plan removes, now or later. */

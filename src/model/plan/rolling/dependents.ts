@@ -19,8 +19,8 @@ export interface Dependents {
 const none: Dependents = { following: new Map(), notes: [] };
 
 /**
- * A service that stops on all nodes where it runs takes along what requires it at run time. One that stays up on
- * some node, or goes down batch by batch, does not.
+ * A service that stops on all nodes where it runs takes along what requires it at run time. One that stays up
+ * on some node, or goes down batch by batch, does not.
  * @param kinds the plan as it is without the dependents
  */
 export function dependentsOf(context: PlanContext, kinds: readonly DraftKind[]): Dependents {
@@ -160,7 +160,10 @@ function collect(all: readonly Stopping[]): Stops {
   return stops;
 }
 
-/** It stops on every node that has it; an apply, which plans from what is left to do: on every node where it runs. */
+/**
+ * It stops on every node that has it; an apply, which plans from what is left to do: on every node where it
+ * runs.
+ */
 function isWhole(
   context: PlanContext,
   outline: ServiceOutline | undefined,

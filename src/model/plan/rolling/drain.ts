@@ -11,8 +11,8 @@ import { isUsable } from '../intent/selection.js';
 
 /*
  * A service that others route traffic to is rolled plan by plan: first all that disturbs neither it nor what
- * needs it; then, in each plan, one batch: the routers are configured without it, it is disturbed, and the routers are configured with
- * it again; then the rest.
+ * needs it; then, in each plan, one batch: the routers are configured without it, it is disturbed, and the
+ * routers are configured with it again; then the rest.
  */
 
 /** The part of a rolling plan that runs now; the rest is marked as `later`. */
@@ -124,7 +124,10 @@ function split(
   return { now: mergeKinds(now.filter(isBusy)), later: mergeKinds(later.filter(isBusy)) };
 }
 
-/** The service runs on these nodes and goes down there. Nodes that join or leave, or get a service, do so at once. */
+/**
+ * The service runs on these nodes and goes down there. Nodes that join or leave, or get a service, do so at
+ * once.
+ */
 function isDisturbed(kind: DraftKind, service: string): boolean {
   const stops = kind.chain.some(
     (step) => step.service === service && step.phase === 'up' && step.action === 'STOP',

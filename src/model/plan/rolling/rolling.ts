@@ -2,8 +2,8 @@ import { milliseconds } from '../../milliseconds.js';
 import type { PlanningInput, Rolling } from '../context.js';
 
 /**
- * A width in the request holds for all services. Without one, those roll whose cluster file says so; undefined
- * if none of the services meant does.
+ * A width in the request holds for all services. Without one, those roll whose cluster file says so;
+ * undefined if none of the services meant does.
  */
 export function rollingOf(input: PlanningInput): Rolling | undefined {
   const { intent, spec, current } = input;

@@ -142,7 +142,10 @@ function removalSteps(
     .map(({ action, service }) => ({ phase, action, service }));
 }
 
-/** What a service does that is not planned itself, when nodes that it reads change or a service that it needs stops. */
+/**
+ * What a service does that is not planned itself, when nodes that it reads change or a service that it needs
+ * stops.
+ */
 export function workBeside(context: PlanContext, facts: PlannedFacts, name: string): ServiceWork {
   const outline = context.outlines[name];
   if (outline === undefined) return noWork;

@@ -80,7 +80,9 @@ function refuseLeftOut({ intent, current }: PlanContext, named: readonly string[
     );
 }
 
-/** Services start again on a machine that was rebooted: CONFIRM records the new boot, which ends the drift. */
+/**
+ * Services start again on a machine that was rebooted: CONFIRM records the new boot, which ends the drift.
+ */
 function confirmedFirst(steps: readonly DraftStep[]): readonly DraftStep[] {
   if (!steps.some(({ action }) => action === 'START')) return steps;
   return because([{ phase: 'up', action: 'CONFIRM' }, ...steps], cameUpAgain);
@@ -102,7 +104,10 @@ function workOfFollowing(
   );
 }
 
-/** exec: one command on each node that has not run it in this operation; on one that failed before, if it is named. */
+/**
+ * exec: one command on each node that has not run it in this operation; on one that failed before, if it is
+ * named.
+ */
 export function draftExec(context: PlanContext, intent: IntentOf<'exec'>): readonly DraftKind[] {
   if (intent.nodes !== undefined) checkNodes(context, intent.nodes);
   const step: DraftStep = {

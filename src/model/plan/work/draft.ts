@@ -4,8 +4,8 @@ import { indexesOf, rangesOf, type Range } from '../ranges.js';
 
 /**
  * `up`: what makes the spec true; `first`: the same in a rolling plan, where the service does not run;
- * `replace`: tear-down before it; `down`: tear-down after it; `drain` and `undrain`: what routers of a service do
- * before and after a batch of it.
+ * `replace`: tear-down before it; `down`: tear-down after it; `drain` and `undrain`: what routers of a
+ * service do before and after a batch of it.
  */
 export type PlanPhase = 'up' | 'first' | 'replace' | 'down' | 'drain' | 'undrain';
 
