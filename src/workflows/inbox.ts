@@ -114,6 +114,7 @@ const places = [
   'search attributes',
   'reports',
   'events',
+  'silent groups',
 ] as const;
 
 interface Waiting {

@@ -180,6 +180,7 @@ it('records a group that collects its reports and continues as new', async () =>
         { stack, keep },
         { name: 'group-collected', workflowId: 'cluster/web/group/1', runs: 2 },
       );
+      await keepRuns({ stack, keep }, { name: 'with-groups', workflowId: 'cluster/web', runs: 3 });
     });
   } finally {
     await server.stop();

@@ -29,7 +29,7 @@ import { workflowTaskMs } from '../../model/resumption.js';
 import { defaultPriorityKey, spend } from '../schedule.js';
 import { changeOperation, type Memory } from './memory.js';
 import { groupMessages } from '../messages.js';
-import { condition } from '../inbox.js';
+import { condition, conditionOf } from '../inbox.js';
 import { leaveMark, takeMessage, taskTime } from '../recorded.js';
 import { change } from '../entity.js';
 
@@ -101,7 +101,7 @@ export function resumeGroups(memory: Memory): void {
     if (group.unread === true || isAtWork(group)) instruct(memory, id, askState);
 }
 
-/** How long a group at work may be gone before the cluster notices. */
+/** Interval between checks of groups at work. */
 const askEvery = '5 minutes';
 
 /** The server does not tell a run that a group of an earlier run has ended; an instruction to it fails. */
@@ -109,8 +109,11 @@ export async function keepAsking(memory: Memory): Promise<never> {
   const atWork = (): readonly string[] =>
     Object.entries(memory.state.groups).flatMap(([id, group]) => (isAtWork(group) ? [id] : []));
   for (;;) {
-    await condition(() => atWork().length > 0);
+    await conditionOf('silent groups', () => atWork().length > 0);
     await sleep(askEvery);
+    // What came with the timer is taken in first. The mark is for a timer that finds no group at work.
+    await conditionOf('silent groups', () => true);
+    leaveMark();
     for (const id of atWork()) instruct(memory, id, askState);
   }
 }
