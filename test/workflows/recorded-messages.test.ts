@@ -140,8 +140,12 @@ async function sendAll(type: WorkflowType): Promise<readonly RecordedMessage[]> 
   for (const { kind, name } of messagesOf(type)) {
     if (!(await isRunning(type))) await world.start(type);
     const refusal = await send(type, kind, name);
-    const recorded = await recordedMessages(world.handle('proper', type));
-    const message = recorded.find((one) => one.kind === kind && one.name === name);
+    const find = async (): Promise<RecordedMessage | undefined> =>
+      (await recordedMessages(world.handle('proper', type))).find(
+        (one) => one.kind === kind && one.name === name,
+      );
+    // A history gets a signal at the end of the workflow task under way.
+    const message = kind === 'signal' ? await until(`the signal ${name} is recorded`, find) : await find();
     const reason = notRecorded[type]?.[name];
     if (message === undefined || reason !== undefined) {
       expect(message, name).toBeUndefined();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runSuite } from '../../../src/testing/run-suite.js';
 import { createSuite, type Suite, type SuiteOptions } from '../../../src/testing/runner.js';
 
-type Id = 'good' | 'bad' | 'lacking' | 'inapplicable' | 'endless' | 'omitted';
+type Id = 'good' | 'bad' | 'lacking' | 'inapplicable' | 'endless' | 'omitted' | 'waiting';
 const closed: string[] = [];
 
 function suiteWith(options: Partial<SuiteOptions<Id, string>> = {}): Suite {
@@ -16,6 +16,7 @@ function suiteWith(options: Partial<SuiteOptions<Id, string>> = {}): Suite {
       { id: 'inapplicable', title: 'is void', inapplicable: () => 'no offers', run: () => Promise.resolve() },
       { id: 'endless', title: 'hangs', run: () => pause(60_000, undefined, { ref: false }) },
       { id: 'omitted', title: 'is left out', run: () => Promise.reject(new Error('it ran')) },
+      { id: 'waiting', title: 'comes after', run: () => Promise.reject(new Error('it ran')) },
     ],
     without: { omitted: 'it does not apply' },
     open: () =>
@@ -42,6 +43,7 @@ test('a suite that runs by itself reports each case, without secrets, and closes
     ['inapplicable', 'skipped', 'no offers'],
     ['endless', 'failed', 'it did not end within 0.05 s'],
     ['omitted', 'skipped', 'left out: it does not apply'],
+    ['waiting', 'skipped', 'not run: case endless did not end'],
   ]);
   expect(seen).toEqual(outcomes.map(({ id }) => id));
   expect(closed.splice(0)).toEqual(['closed']);
