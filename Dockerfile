@@ -24,6 +24,8 @@ RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 COPY bin bin
 COPY --from=build /app/dist dist
+COPY sdk sdk
+COPY examples/plugins examples/plugins
 COPY deploy/codec-server.mjs deploy/
 # Named volumes inherit owner and mode from here.
 RUN ln -s /app/bin/heddle.mjs /usr/local/bin/heddle \

@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config/index.js';
 import { checkConfiguration } from '../../src/plugins/check-accounts.js';
+import { sdkFolder } from '../../src/plugins/plugin-names.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { allCommands } from '../harness/cli/all-commands.js';
 import { newFolder } from '../harness/folder.js';
 
 interface Probe {
-  readonly exec?: { readonly command: readonly string[] };
   readonly httpGet?: { readonly path: string; readonly port: string };
   readonly tcpSocket?: { readonly port: string };
 }
@@ -35,6 +35,7 @@ interface Resource {
   readonly spec: {
     readonly selector?: Labels & { readonly matchLabels?: Labels };
     readonly podSelector?: { readonly matchLabels: Labels };
+    readonly minReadySeconds?: number;
     readonly ingress?: readonly { readonly ports: readonly { readonly port: number }[] }[];
     readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
     readonly template?: {
@@ -102,11 +103,6 @@ describe('the manifests of deploy/kubernetes', () => {
   test('start programs that the image has, as its user', () => {
     expect(dockerfile).toContain('ln -s /app/bin/heddle.mjs /usr/local/bin/heddle');
     expect(worker.container.args).toEqual(['heddle', 'worker']);
-    expect(worker.container.readinessProbe.exec?.command.slice(0, 2)).toEqual(['heddle', 'doctor']);
-    const doctor = allCommands.get('doctor');
-    expect(doctor?.options.map(({ long }) => long)).toContain(
-      worker.container.readinessProbe.exec?.command[2],
-    );
     expect(allCommands.has('worker')).toBe(true);
     const [, program = '', ...options] = codec.container.args;
     expect(dockerfile).toContain(`COPY ${program} `);
@@ -116,12 +112,31 @@ describe('the manifests of deploy/kubernetes', () => {
     expect(pods.map(({ spec }) => spec.securityContext.runAsUser)).toEqual([1000, 1000]);
   });
 
+  test('have an image with the libraries and templates of plugins in other languages', () => {
+    const [, image = ''] = dockerfile.split(' AS worker\n');
+    for (const path of [relative(root, sdkFolder), 'examples/plugins'])
+      expect(image.split('\nFROM ')[0]).toContain(`\nCOPY ${path} ${path}\n`);
+  });
+
+  test('have an image whose build is sent all that it copies', () => {
+    const sent = read('.dockerignore')
+      .split('\n')
+      .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
+    const copied = [...dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)].flatMap(([, words = '']) =>
+      words.split(' '),
+    );
+    expect(new Set(copied)).toEqual(new Set(sent));
+  });
+
   test('probe and permit the ports on which the programs listen', () => {
     const portOf = ({ ports }: Container, name = ''): number | undefined =>
       ports.find((port) => port.name === name)?.containerPort;
     const metrics = worker.container.env?.find(({ name }) => name === 'HEDDLE_METRICS')?.value;
-    const { httpGet } = worker.container.livenessProbe;
-    expect(metrics).toBe(`0.0.0.0:${portOf(worker.container, httpGet?.port)}`);
+    const { livenessProbe, readinessProbe } = worker.container;
+    for (const { httpGet } of [livenessProbe, readinessProbe]) {
+      expect(httpGet?.path).toBe('/metrics');
+      expect(metrics).toBe(`0.0.0.0:${portOf(worker.container, httpGet?.port)}`);
+    }
     expect(codec.container.args).toContain(
       `--port=${portOf(codec.container, codec.container.livenessProbe.tcpSocket?.port)}`,
     );
@@ -134,6 +149,11 @@ describe('the manifests of deploy/kubernetes', () => {
         container.ports.map(({ containerPort }) => containerPort),
       );
     }
+  });
+
+  test('replace the next worker only after the last one has run for longer than a failed start', () => {
+    const stateful = resources.find(({ kind }) => kind === 'StatefulSet');
+    expect(stateful?.spec.minReadySeconds).toBeGreaterThanOrEqual(60);
   });
 
   test('select pods that exist', () => {

@@ -58,6 +58,8 @@ describe('the units of deploy/systemd', () => {
     const [, program = '', options = ''] = /node_modules\/heddle\/(\S+)(.*)$/.exec(codec) ?? [];
     const { files } = JSON.parse(read('package.json')) as { readonly files: readonly string[] };
     expect(files).toContain(program);
+    // The guide copies the units from there.
+    expect(files).toEqual(expect.arrayContaining(['deploy/systemd', 'deploy/kubernetes']));
     expect(existsSync(join(root, program))).toBe(true);
     for (const [, option = ''] of options.matchAll(/--([a-z-]+)=/g)) expect(read(program)).toContain(option);
   });
@@ -72,7 +74,7 @@ describe('the units of deploy/systemd', () => {
       ...valuesOf(unit, 'EnvironmentFile'),
       ...valuesOf(unit, 'Environment').flatMap((text) => /HEDDLE_CONFIG=(\S+)/.exec(text)?.[1] ?? []),
     ]);
-    expect(named.length).toBe(3);
+    expect(named.length).toBe(4);
     expect(named.filter((file) => !page.includes(file))).toEqual([]);
   });
 });
