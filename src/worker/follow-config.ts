@@ -22,8 +22,9 @@ interface ConfigChange {
 
 /** What became of a changed heddle.yaml. */
 export type ConfigOutcome =
-  | { readonly isApplied: true }
-  | { readonly isApplied: false; readonly why: string };
+  | { readonly became: 'applied' }
+  /** `refused`: nothing changed. `failed`: it may be applied in part. */
+  | { readonly became: 'refused' | 'failed'; readonly why: string };
 
 /** Activities whose configuration can be replaced. */
 export interface Reloadable {
@@ -50,7 +51,7 @@ export function followConfig(
 ): () => void {
   const refuse = async (why: string): Promise<void> => {
     prepared.refuse();
-    report({ isApplied: false, why });
+    report({ became: 'refused', why });
     log.error(`${file} changed and is not applied; the previous configuration stays in effect. ${why}`);
   };
   const reload = async (): Promise<void> => {
@@ -59,7 +60,7 @@ export function followConfig(
       // Accounts without a site are of the worker's own, which stays.
       change = prepared.reload(readConfig({ HEDDLE_SITE: site }), readConfig());
     } catch (error) {
-      return refuse(error instanceof Error ? error.message : String(error));
+      return refuse(messageOf(error));
     }
     // Tasks of a removed account must not begin without it.
     await queues.stopOthers(change.workers);
@@ -67,7 +68,7 @@ export function followConfig(
     await change.apply();
     await startAll(change.workers);
     log.info({ queues: queues.names() }, `${file} changed and is applied`);
-    report({ isApplied: true });
+    report({ became: 'applied' });
     if (change.restart.length > 0)
       log.warn(
         `${file}: these settings changed and need a restart of this worker: ${change.restart.join(', ')}`,
@@ -85,8 +86,13 @@ export function followConfig(
     }
   };
   return watchFile(file, (missing) =>
-    (missing === undefined ? reload() : refuse(missing)).catch((error: unknown) =>
-      log.error({ error }, `${file} changed and could not be applied; restart this worker`),
-    ),
+    (missing === undefined ? reload() : refuse(missing)).catch((error: unknown) => {
+      report({ became: 'failed', why: messageOf(error) });
+      log.error({ error }, `${file} changed and could not be applied; restart this worker`);
+    }),
   );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

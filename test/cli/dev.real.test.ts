@@ -136,6 +136,7 @@ describe('heddle dev', () => {
       expect(await write('providers: {rack: {type: nonesuch}}\n', 'is not applied')).toContain('nonesuch');
       await write('provider: {}\n', 'changed and is not applied');
       await write('scale: {inFlight: 7}\n', 'changed and is applied');
+      await write('# A comment.\nscale: {inFlight: 7}\n', 'the settings of the worker stay the same');
       expect(await write('plugins: [./none]\n', 'is not applied')).toContain('none');
       expect((await readDevRecord(data))?.processes.worker.pid).toBe(record.processes.worker.pid);
       writeFiles(join(folder, 'own'), {

@@ -1,10 +1,11 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { loadConfig, type Config } from '../../src/config/index.js';
 import { changes, watchFile } from '../../src/config/watch-file.js';
 import type { Activities } from '../../src/model/activities.js';
 import { formatIdentity, readIdentity, reloadLines } from '../../src/model/worker-identity.js';
+import { followConfig, type ConfigOutcome } from '../../src/worker/follow-config.js';
 import { replaceable } from '../../src/worker/replaceable.js';
 import { reloadConfig } from '../../src/worker/reload-config.js';
 import { until } from '../harness/until.js';
@@ -51,6 +52,44 @@ describe('a file that is watched', () => {
     expect(seen[0]).toBe('changed');
     expect(seen[1]).not.toBe('changed');
   });
+});
+
+test('a worker reports a change that it could not apply completely', async () => {
+  const file = join(folder, 'followed.yaml');
+  await writeFile(file, 'loadsAtOnce: 1\n');
+  const outcomes: ConfigOutcome[] = [];
+  const quiet = () => undefined;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const stop = followConfig(
+      { file, site: 'default' },
+      () => loadConfig({ configFlag: file, env: { HOME: folder } }),
+      {
+        reload: () => ({
+          workers: [],
+          restart: [],
+          apply: () => Promise.reject(new Error('the account cannot be closed')),
+        }),
+        refuse: quiet,
+      },
+      {
+        done: new Promise(quiet),
+        names: () => [],
+        isEnding: () => false,
+        stopOthers: async () => undefined,
+        startMissing: async () => undefined,
+        shutdown: quiet,
+      },
+      { info: quiet, warn: quiet, error: quiet },
+      (outcome) => outcomes.push(outcome),
+    );
+    await writeFile(file, 'loadsAtOnce: 2\n');
+    await vi.advanceTimersByTimeAsync(6_000);
+    stop();
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(outcomes).toEqual([{ became: 'failed', why: 'the account cannot be closed' }]);
 });
 
 describe('a configuration that changes', () => {

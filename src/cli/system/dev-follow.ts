@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/index.js';
 import { watchFile } from '../../config/watch-file.js';
 import { checkConfiguration } from '../../plugins/check-accounts.js';
-import { restartSettings } from '../../schema/config.js';
+import { configSchema, restartSettings, type Settings } from '../../schema/config.js';
 import type { ConfigOutcome } from '../../worker/follow-config.js';
 import { inspectPlugins } from '../inspect-plugins.js';
 import { messageOf } from '../report-error.js';
@@ -17,6 +17,8 @@ const ownSettings = [
   'keys',
 ] as const satisfies readonly (keyof Config)[];
 
+const settingNames = Object.keys(configSchema.shape) as readonly (keyof Settings)[];
+
 /** `heddle provider add` makes one there if there is none. */
 export function configFileOf({ file = resolve('heddle.yaml') }: Pick<Config, 'file'>): string {
   return file;
@@ -24,7 +26,7 @@ export function configFileOf({ file = resolve('heddle.yaml') }: Pick<Config, 'fi
 
 /**
  * Passes a changed heddle.yaml on to the worker, which reads a file that `heddle dev` writes and reports the
- * outcome. Settings that it reads only when it starts restart it, unless they could not start it.
+ * outcome. Restarts the worker for settings it reads only at start, after checking them.
  * @returns a function that stops this.
  */
 export function followFile(
@@ -38,6 +40,10 @@ export function followFile(
   const pass = async (): Promise<void> => {
     const changed = read();
     const isChanged = (key: keyof Config): boolean => !isDeepStrictEqual(current[key], changed[key]);
+    if (!settingNames.some(isChanged)) {
+      say(`${file} changed; the settings of the worker stay the same`);
+      return;
+    }
     const own = ownSettings.filter(isChanged);
     if (own.length > 0) throw new Error(`A change of ${own.join(', ')} requires a restart of heddle dev.`);
     const restart = restartSettings.filter(isChanged);
@@ -50,13 +56,18 @@ export function followFile(
   };
   return watchFile(file, (missing) =>
     (missing === undefined ? pass() : Promise.reject(new Error(missing))).catch((error: unknown) =>
-      say(describeOutcome(file, { isApplied: false, why: messageOf(error) })),
+      say(describeOutcome(file, { became: 'refused', why: messageOf(error) })),
     ),
   );
 }
 
 export function describeOutcome(file: string, outcome: ConfigOutcome): string {
-  return outcome.isApplied
-    ? `${file} changed and is applied`
-    : `${file} changed and is not applied; the previous configuration stays in effect. ${outcome.why}`;
+  switch (outcome.became) {
+    case 'applied':
+      return `${file} changed and is applied`;
+    case 'refused':
+      return `${file} changed and is not applied; the previous configuration stays in effect. ${outcome.why}`;
+    case 'failed':
+      return `${file} changed and could not be applied; restart heddle dev. ${outcome.why}`;
+  }
 }

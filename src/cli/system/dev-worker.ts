@@ -32,7 +32,9 @@ export function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
       launch(process.execPath, [workerProgram, '--config', configFile], {
         logFile,
         environment,
-        onMessage: (message) => onConfigured(message as ConfigOutcome),
+        onMessage: (message) => {
+          if (isConfigOutcome(message)) onConfigured(message);
+        },
       }),
     // The server must have seen this very process poll.
     isReady: ({ pid }, isRunning) =>
@@ -46,6 +48,14 @@ export function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
         isRunning,
       }),
   });
+}
+
+/** Libraries of the worker may send messages, too. */
+function isConfigOutcome(message: unknown): message is ConfigOutcome {
+  if (typeof message !== 'object' || message === null || !('became' in message)) return false;
+  if (message.became === 'applied') return true;
+  const isUnapplied = message.became === 'refused' || message.became === 'failed';
+  return isUnapplied && 'why' in message && typeof message.why === 'string';
 }
 
 /**

@@ -21,7 +21,10 @@ interface KeptProcess extends Omit<Upkeep, 'logFolder'> {
 
 export interface KeptUp {
   readonly pid: () => number;
-  /** Ends it, so that it starts again at once. It is not ended if it is about to start anyway. */
+  /**
+   * Ends it, so that it starts again at once. Does nothing if a start is already pending; one under way is
+   * repeated, as the process may have read its files before.
+   */
   readonly restart: () => Promise<void>;
   /** Stops it, and the restarting. */
   readonly stop: () => Promise<void>;
@@ -44,6 +47,7 @@ export async function keepUp(kept: KeptProcess): Promise<KeptUp> {
   const stopped = new AbortController();
   let pauseMs = firstPauseMs;
   let isUp = true;
+  /** Whether a restart was requested since the process was launched. */
   let isRestart = false;
   const watch = async (): Promise<void> => {
     for (;;) {
@@ -61,9 +65,12 @@ export async function keepUp(kept: KeptProcess): Promise<KeptUp> {
       }
       isRestart = false;
       current = await start(kept);
+      if (isRestart || stopped.signal.aborted) {
+        await current.end();
+        continue;
+      }
       isUp = true;
-      if (stopped.signal.aborted) await current.end();
-      else onBack();
+      onBack();
       say(`the ${name} is running again`);
     }
   };
@@ -78,9 +85,8 @@ export async function keepUp(kept: KeptProcess): Promise<KeptUp> {
   return {
     pid: () => current.pid,
     async restart() {
-      if (!isUp) return;
       isRestart = true;
-      await current.end();
+      if (isUp) await current.end();
     },
     async stop() {
       stopped.abort();
