@@ -161,8 +161,8 @@ class Link:
             raise ValueError("a message of the engine is not a JSON object")
         return message
 
-    def send(self, message):
-        self._output.write(_json(message) + "\n")
+    def send(self, line):
+        self._output.write(line + "\n")
         self._output.flush()
 
     def request(self, name, **keys):
@@ -170,7 +170,7 @@ class Link:
         with self._lock:
             self._sent += 1
             given = {_camel(key): value for key, value in keys.items() if value is not None}
-            self.send({"id": self._sent, "request": name, **given})
+            self.send(_json({"id": self._sent, "request": name, **given}))
             answer = self.receive()
             # A request that was interrupted, such as by a signal, left its answer behind.
             while "cancel" not in answer and answer.get("id") != self._sent:
@@ -197,14 +197,12 @@ def _snake(name):
 
 
 def _json(value):
+    """A line of JSON. Bytes that Python kept in text as lone surrogates become U+FFFD."""
     try:
-        return json.dumps(value, default=_refuse, allow_nan=False)
-    except ValueError:
-        raise PluginError("Invalid", "a result holds NaN, which is not JSON") from None
-
-
-def _refuse(value):
-    raise PluginError("Invalid", f"a result holds a {type(value).__name__}, which is not JSON")
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise PluginError("Invalid", f"the value is not JSON: {error}") from None
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class _EngineLog(logging.Handler):
@@ -221,16 +219,22 @@ def run(plugin_class):
     link = Link()
     task = link.receive()
     try:
-        answer = _call(plugin_class, task, link)
-        # Fails here if it is not JSON.
-        _json(answer)
-    except PluginError as error:
-        answer = error.answer()
-    except Exception as error:  # A defect of the plugin: the engine tries again, and then holds the operation.
-        stack = traceback.format_exc()
-        cause = {"name": type(error).__name__, "message": str(error), "stack": stack[-8000:]}
-        answer = {"status": 1, "error": {"kind": "Internal", "message": str(error) or type(error).__name__, "cause": cause}}
-    link.send(answer)
+        line = _json(_call(plugin_class, task, link))
+    except Exception as error:
+        line = _failure(error)
+    link.send(line)
+
+
+def _failure(error):
+    if isinstance(error, PluginError):
+        try:
+            return _json(error.answer())
+        except PluginError as invalid:
+            error = invalid
+    # A defect of the plugin: the engine tries again, and then holds the operation.
+    stack = traceback.format_exc()
+    cause = {"name": type(error).__name__, "message": str(error), "stack": stack[-8000:]}
+    return _json({"status": 1, "error": {"kind": "Internal", "message": str(error) or type(error).__name__, "cause": cause}})
 
 
 def _call(plugin_class, task, link):
@@ -249,7 +253,7 @@ def _call(plugin_class, task, link):
     else:
         return {"status": 0, "result": method(*_arguments(call, given))}
     if result is not None and not isinstance(result, dict):
-        raise PluginError("Invalid", f"{call} returned a {type(result).__name__}, which is no mapping")
+        raise PluginError("Invalid", f"{call} returned a {type(result).__name__}, which is not a mapping")
     return {"status": 0, "result": result or {}}
 
 

@@ -124,7 +124,7 @@ module Heddle
 
   class Log
     %w[debug info warn error].each do |level|
-      define_method(level) { |message| $stderr.puts(JSON.generate('level' => level, 'message' => message.to_s.scrub)) }
+      define_method(level) { |message| $stderr.puts(Heddle.generate('level' => level, 'message' => message.to_s)) }
     end
   end
 
@@ -153,13 +153,13 @@ module Heddle
       message
     end
 
-    def send_message(message)
-      @output.write("#{JSON.generate(message)}\n")
+    def send_line(line)
+      @output.write("#{line}\n")
     end
 
     # Sends a request and returns its answer; options such as timeout_ms are sent as timeoutMs.
     def request(name, **keys)
-      given = Heddle.json(keys.compact.transform_keys { |key| Heddle.camel(key) })
+      given = keys.compact.transform_keys { |key| Heddle.camel(key) }
       answer = @mutex.synchronize { exchange({ 'request' => name, **given }) }
       raise PluginError.new('Retryable', "the call was ended: #{answer['cancel']}") if answer.key?('cancel')
       raise Heddle.received(answer['error']) if answer.key?('error')
@@ -171,7 +171,7 @@ module Heddle
 
     def exchange(message)
       @sent += 1
-      send_message({ 'id' => @sent, **message })
+      send_line(Heddle.generate({ 'id' => @sent, **message }))
       answer = receive
       # A request that was interrupted, such as by a timeout, left its answer behind.
       answer = receive until answer.key?('cancel') || answer['id'] == @sent
@@ -190,20 +190,27 @@ module Heddle
   def serve
     link = Link.new
     task = link.receive
-    answer = begin
+    line = begin
       check_protocol(task)
-      json(yield(task, link))
-    rescue PluginError => e
-      e.answer
+      generate(yield(task, link))
     rescue StandardError, ScriptError => e
-      # A defect of the plugin: the engine tries again, and then holds the operation.
-      message = e.message.scrub
-      stack = (e.backtrace || []).join("\n").scrub[0, 8000]
-      cause = { 'name' => e.class.name, 'message' => message, 'stack' => stack }
-      text = message.empty? ? e.class.name : message
-      { 'status' => 1, 'error' => { 'kind' => 'Internal', 'message' => text, 'cause' => cause } }
+      failure(e)
     end
-    link.send_message(answer)
+    link.send_line(line)
+  end
+
+  def failure(error)
+    generate(error.is_a?(PluginError) ? error.answer : defect(error))
+  rescue PluginError => e
+    generate(defect(e))
+  end
+
+  # Of the plugin: the engine tries again, and then holds the operation.
+  def defect(error)
+    message = error.message.empty? ? error.class.name : error.message
+    stack = (error.backtrace || []).join("\n")[0, 8000]
+    cause = { 'name' => error.class.name, 'message' => error.message, 'stack' => stack }
+    { 'status' => 1, 'error' => { 'kind' => 'Internal', 'message' => message, 'cause' => cause } }
   end
 
   # The error of a task that the engine repeats after this delay.
@@ -258,19 +265,32 @@ module Heddle
     PluginError.new(error['kind'], error['message'], **keys.transform_keys { |name| snake(name).to_sym })
   end
 
+  # A line of JSON.
+  def generate(value)
+    JSON.generate(json(value))
+  rescue SystemStackError, JSON::NestingError
+    raise PluginError.new('Invalid', 'the value is not JSON: it is nested too deeply')
+  end
+
   # The value itself: JSON.generate would send the description of an object that is not JSON.
   def json(value)
     case value
-    when Hash then value.to_h { |key, item| [key.to_s, json(item)] }
+    when Hash then value.to_h { |key, item| [utf8(key.to_s), json(item)] }
     when Array then value.map { |item| json(item) }
-    when Symbol then value.to_s
-    when String, Integer, true, false, nil then value
+    when String, Symbol then utf8(value.to_s)
+    when Integer, true, false, nil then value
     when Float
-      raise PluginError.new('Invalid', "a result holds #{value}, which is not JSON") unless value.finite?
+      raise PluginError.new('Invalid', "the value is not JSON: it holds #{value}") unless value.finite?
 
       value
-    else raise PluginError.new('Invalid', "a result holds a #{value.class}, which is not JSON")
+    else raise PluginError.new('Invalid', "the value is not JSON: it holds a #{value.class}")
     end
+  end
+
+  # Text for JSON. Invalid bytes become U+FFFD.
+  def utf8(text)
+    text = text.dup.force_encoding('UTF-8') if text.encoding == Encoding::BINARY
+    text.encode('UTF-8', invalid: :replace, undef: :replace).scrub
   end
 
   def camel(name)
