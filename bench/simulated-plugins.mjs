@@ -159,5 +159,12 @@ const descriptor = {
  * @returns {import('../dist/plugins/registered.js').RegisteredPlugin<Context, Instance>}
  */
 function registered(descriptor, Class) {
-  return { descriptor, digest: '-', folder: '/', abilities: [], create: (context) => new Class(context) };
+  return {
+    descriptor,
+    digest: '-',
+    folder: '/',
+    abilities: [],
+    isProgram: false,
+    create: (context) => new Class(context),
+  };
 }

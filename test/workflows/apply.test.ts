@@ -127,7 +127,7 @@ describe('requests to a cluster', () => {
   });
 
   it.concurrent('keep a delete without a worker until one starts', async () => {
-    const lonely = await startStack({ busyMs: 2_000 });
+    const lonely = await startStack({ busyMs: 8_000 });
     try {
       const worker = await lonely.startWorker();
       const { operation } = await lonely.client.apply(specFor('kept', ledger.script()));
