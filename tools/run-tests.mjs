@@ -34,7 +34,11 @@ export async function runTestsWithSecondLook(args) {
   const names = first.files.filter(({ status }) => status === 'failed').map(({ name }) => name);
   if (names.length === 0) return countRun(first);
   say(`tests failed in ${names.length} of ${first.files.length} files: these run once more, one at a time`);
-  const second = await run([...args, '--no-file-parallelism', ...names.map((name) => relative(root, name))]);
+  const second = await run([
+    ...args.filter((word) => !word.startsWith('--shard=')),
+    '--no-file-parallelism',
+    ...names.map((name) => relative(root, name)),
+  ]);
   const merged = first.files.map((file) => second.files.find(({ name }) => name === file.name) ?? file);
   const counts = countRun({ code: second.code, files: merged });
   const steady = merged.flatMap(failuresOf);

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { env } from 'node:process';
+import { argv, env } from 'node:process';
+import { parseArgs } from 'node:util';
 import { describeComponents, missingComponents } from './components.mjs';
 import { messageOf, root, say } from './environment.mjs';
 import { prepare } from './prepare.mjs';
@@ -37,6 +38,10 @@ const heavy = {
   ],
 };
 
+/** `--part 1/2`: the first half of the files. The programs belong to every part. */
+const { part } = parseArgs({ args: argv.slice(2), options: { part: { type: 'string' } } }).values;
+const shard = part === undefined ? [] : [`--shard=${part}`];
+
 let passed = 0;
 let failed = 0;
 let skipped = 0;
@@ -47,7 +52,8 @@ try {
   // A second look at a failed file must play the same faults.
   env['HEDDLE_FAULTS'] ??= String(randomInt(1_000_000));
   say('long tests, and those that need root, OpenSSH or Java');
-  const tests = await runTestsWithSecondLook(['--project', 'real']);
+  if (part !== undefined) say(`part ${part} of the files`);
+  const tests = await runTestsWithSecondLook(['--project', 'real', ...shard]);
   add('long tests, and those that need root, OpenSSH or Java', tests.passed, tests.failed);
   skipped += tests.skipped;
   await runHeavy();
@@ -68,7 +74,7 @@ async function runHeavy() {
   const { title, env: more, words } = heavy;
   say(title);
   Object.assign(env, more);
-  const found = await runTestsWithSecondLook(['--project', 'real', ...words]);
+  const found = await runTestsWithSecondLook(['--project', 'real', ...shard, ...words]);
   for (const name of Object.keys(more)) delete env[name];
   add(title, found.passed, found.failed);
   skipped += found.skipped;
