@@ -186,7 +186,11 @@ async function publishComponents() {
   const page = join(root, 'docs', 'reference', 'tested-with.md');
   if (!existsSync(page)) return;
   const text = await readFile(page, 'utf8');
-  const filled = `${text.slice(0, text.indexOf('## Real'))}${testedWithTables()}\n`;
+  const tables = testedWithTables();
+  const [heading = ''] = tables.split('\n');
+  const start = text.indexOf(`\n${heading}\n`) + 1;
+  if (start === 0) throw new Error(`${page} has no heading "${heading}", after which its tables go`);
+  const filled = `${text.slice(0, start)}${tables}\n`;
   if (filled !== text) await writeFile(page, filled);
 }
 

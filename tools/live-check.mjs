@@ -63,7 +63,7 @@ export async function liveCheck(words) {
   let left = 'unknown: Heddle did not start';
   try {
     await writeFile(join(folder, 'cluster.yaml'), spec);
-    const stop = await startDev(heddle);
+    const stop = await startDev(heddle, interrupted.signal);
     try {
       await runSteps(heddle, stepsOf(account, options.power), results, interrupted.signal);
       left = await cleanUp(heddle, account, results);
@@ -158,13 +158,14 @@ async function clusterFile(config, { account, hardware, image, count, fields }) 
   });
 }
 
-/** @param {Heddle} heddle @returns {Promise<() => Promise<void>>} stops it */
-async function startDev({ start }) {
+/** @param {Heddle} heddle @param {AbortSignal} interrupted @returns {Promise<() => Promise<void>>} stops it */
+async function startDev({ start }, interrupted) {
   const { child, output, end } = start('dev', '--port', '0', '--ui-port', '0', '--json');
   for (const over = Date.now() + readyMs; !output.out.includes('\n'); await pause(100)) {
-    if (child.exitCode === null && Date.now() <= over) continue;
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    if (isRunning && !interrupted.aborted && Date.now() <= over) continue;
     await end();
-    throw new Error(`heddle dev did not start: ${output.err}`);
+    throw new Error(`heddle dev did not start: ${interrupted.aborted ? 'interrupted' : output.err}`);
   }
   return end;
 }

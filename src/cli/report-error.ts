@@ -66,7 +66,7 @@ function reportOf(error: unknown): ErrorReport {
       return withNext('Encryption', error.message, 'heddle keys import FILE');
     case 'KeyError':
       return (error as KeyError).code === 'Invalid'
-        ? withNext('Invalid', error.message, isDiskFault(error) ? undefined : 'heddle keys --help')
+        ? withNext('Invalid', error.message, isDiskFault(error) ? undefined : nextOf(error as KeyError))
         : withNext('Encryption', error.message, nextCommands.Encryption);
     case 'ServerUnreachableError':
       return withNext('NoServer', error.message, (error as ServerUnreachableError).next);
@@ -77,6 +77,10 @@ function reportOf(error: unknown): ErrorReport {
     default:
       return { code: 'Failed', message: messageWithCauses(error) };
   }
+}
+
+function nextOf({ next = 'heddle keys --help' }: KeyError): string {
+  return next;
 }
 
 function withNext(code: CliErrorCode, message: string, next: string | undefined): ErrorReport {

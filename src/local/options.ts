@@ -13,7 +13,7 @@ export const usage = `Usage: main.js --data FOLDER [options]
   --delete-delay MS      how long a deleted machine is still seen (default 200)
   --write-delay MS       how long writing and capturing an image takes at least (default 0)
   --page-size N          most machines in one answer, whatever limit is asked for (default 1000)
-  --temporary            remove FOLDER at the end of the service
+  --temporary            remove FOLDER when the service stops
   --log-level LEVEL      debug, info (default), warn or error`;
 
 export interface Options {

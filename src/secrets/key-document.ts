@@ -22,15 +22,22 @@ type KeyErrorCode = 'Invalid' | 'Encryption';
  */
 export class KeyError extends Error {
   override readonly name: string = 'KeyError';
-  /** `Invalid`: the keys, their folder or the ID of a key are wrong. `Encryption`: other failures. */
+  /** `Invalid`: the keys, their folder or a given ID are wrong. `Encryption`: keys are missing or in the way. */
   readonly code: KeyErrorCode;
+  /** The next command, if it is a particular one. */
+  readonly next: string | undefined;
 
   constructor(
     message: string,
-    { code = 'Invalid', ...cause }: ErrorOptions & { readonly code?: KeyErrorCode } = {},
+    {
+      code = 'Invalid',
+      next,
+      ...cause
+    }: ErrorOptions & { readonly code?: KeyErrorCode; readonly next?: string } = {},
   ) {
     super(message, cause);
     this.code = code;
+    this.next = next;
   }
 }
 

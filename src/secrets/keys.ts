@@ -22,7 +22,7 @@ export { KeyError, MissingKeyError, type Key } from './key-document.js';
 export interface KeyRing {
   /** The key to encrypt with. */
   current(): Key;
-  /** @throws KeyError naming the ID and how to get the key. */
+  /** @throws MissingKeyError naming the ID and how to get the key. */
   find(id: string): Key;
   list(): readonly KeySummary[];
   /** The path of the folder, or the source of the text. */
@@ -88,10 +88,10 @@ export async function addKey(folder: string): Promise<string> {
   return key.id;
 }
 
-/** Makes a key of the ring the current one. */
+/** Makes a key of the ring the current one. @throws KeyError for an unknown one. */
 export async function useKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
-    if (!document.keys.some((key) => key.id === id)) throw new MissingKeyError(unknownKey(id, folder));
+    if (!document.keys.some((key) => key.id === id)) throw notInFolder(id, folder);
     return { ...document, current: id };
   });
 }
@@ -109,13 +109,18 @@ export async function rotateKeys(folder: string): Promise<string> {
  */
 export async function removeKey(folder: string, id: string): Promise<void> {
   await updateKeyFolder(folder, (document) => {
-    if (!document.keys.some((key) => key.id === id)) throw new MissingKeyError(unknownKey(id, folder));
+    if (!document.keys.some((key) => key.id === id)) throw notInFolder(id, folder);
     if (document.current === id)
       throw new KeyError(
         `key ${id} is the current key. Make another one current first, with 'heddle keys rotate'.`,
       );
     return { ...document, keys: document.keys.filter((key) => key.id !== id) };
   });
+}
+
+/** A key that someone named is not there. */
+export function notInFolder(id: string, folder: string): KeyError {
+  return new KeyError(`key ${id} is not in ${folder}`, { next: 'heddle keys list' });
 }
 
 /**
@@ -158,7 +163,10 @@ class TextKeyRing implements KeyRing {
 
   find(id: string): Key {
     const key = this.#document.keys.find((candidate) => candidate.id === id);
-    if (key === undefined) throw new MissingKeyError(unknownKey(id, this.source));
+    if (key === undefined)
+      throw new MissingKeyError(
+        `Payload key ${id} is not in ${this.source}. Copy it from a machine that has it: 'heddle keys export' there, 'heddle keys import' here.`,
+      );
     return key;
   }
 
@@ -219,8 +227,4 @@ function createRing(folder: string): StoredKeys | undefined {
   const key = generateKey();
   createKeyFolder(folder, { current: key.id, keys: [key] });
   return readKeyFolder(folder);
-}
-
-function unknownKey(id: string, source: string): string {
-  return `Payload key ${id} is not in ${source}. Copy it from a machine that has it: 'heddle keys export' there, 'heddle keys import' here.`;
 }

@@ -86,7 +86,8 @@ export interface WriteFiles {
 /**
  * Writes a file or a folder on a node from a gzipped tar archive. Nothing appears under its final name before
  * the whole archive has arrived.
- * @throws PluginError Invalid with the words of the node, Retryable when the connection was lost.
+ * @throws PluginError Invalid with the words of the node, Auth when sudo is refused, Retryable when the
+ * connection was lost.
  */
 export async function writeFiles(
   connection: Connection,
@@ -211,6 +212,6 @@ function refused(
     const complaints = printable(lines.join('; ')).trim().slice(-500) || `exit code ${exitCode}`;
     return new PluginError('Invalid', messageOf(complaints), { cause });
   }
-  const error = notBegun({ target }, { sudo, exitCode, said: noise });
+  const error = notBegun({ target }, { sudo, exitCode, said: noise, cause });
   return wrapError(error, messageOf(error.message));
 }

@@ -2,8 +2,8 @@ import { startMachineService, type MachineService, type MachineServiceOptions } 
 import { openProxy, type CallFault, type PassingCall } from './proxy.js';
 
 /**
- * How often an API fails by itself. A repeated call passes, so that callers that retry get through; its turn
- * comes with the next call.
+ * How often an API fails by itself. A repeated call passes, so that callers that retry get through; the
+ * failure then affects the next call.
  */
 export interface Flakiness {
   /** Every how many calls one is refused, with 429 and 503 in turn. Default: none. */

@@ -15,19 +15,14 @@ it.each([
     'the operations of others are not known',
     { ...saved, operation: 6 },
     [],
-    /^since then: 2 operations were requested$/,
+    /^since then: 2 operations requested$/,
   ],
-  [
-    'it was continued',
-    { ...saved, retry: 'r2' },
-    [],
-    /^The operation that was held was continued, or has ended/,
-  ],
+  ['it was continued', { ...saved, retry: 'r2' }, [], /^The held operation has since continued or ended\.$/],
   [
     'it has ended',
     { clusterUid: 'u', operation: 4 },
     [],
-    /^The operation that was held was continued, or has ended/,
+    /^The held operation has since continued or ended\.$/,
   ],
   ['nothing was requested', saved, [], /^No operation began since; a machine/],
 ])('a saved plan that no longer holds says that %s', (_what, now, since, text) => {

@@ -255,6 +255,12 @@ describe('heddle for a cluster', () => {
       failures: [{ nodeId: 'app-1', exitCode: 9 }],
     });
     expect(task).toMatchObject({ state: 'failed', failure: { kind: 'ScriptFailed', exitCode: 9 } });
+    expect(await run('replace', 'held', 'app-1')).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(
+        /^operation \d+ is held, and continues with the replacement within its own/,
+      ),
+    });
     await writeFile(mended, '');
     expect(await run('retry', 'held')).toMatchObject({ code: 0 });
     expect(await run('retry', 'held')).toMatchObject({ code: 3 });

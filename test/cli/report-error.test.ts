@@ -1,11 +1,21 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { CliError, exitCodeOf } from '../../src/cli/errors.js';
 import { describeError } from '../../src/cli/report-error.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { ProblemsError } from '../../src/schema/problem.js';
 import { formatKeys, generateKey, KeyError, MissingKeyError } from '../../src/secrets/key-document.js';
-import { addKey, exportKeys, openKeyRing, parseKeyRing, removeKey, useKey } from '../../src/secrets/keys.js';
+import {
+  addKey,
+  createKeys,
+  exportKeys,
+  openKeyRing,
+  parseKeyRing,
+  removeKey,
+  useKey,
+} from '../../src/secrets/keys.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
+import { newFolder } from '../harness/folder.js';
 
 it.each([
   new CliError('Refused', 'no', { remedy: 'do it' }),
@@ -39,6 +49,17 @@ it.each([useKey, removeKey, addKey])(
     expect(describeError(error)).toMatchObject({ code: 'Encryption', next: 'heddle keys import FILE' });
   },
 );
+
+it.each([useKey, removeKey])('a mistyped key ID is an invalid input of %s', async (change) => {
+  const folder = join(newFolder(), 'keys');
+  createKeys(folder);
+  const error = await change(folder, 'k0badcafe').catch((thrown: unknown) => thrown);
+  expect(describeError(error)).toMatchObject({
+    code: 'Invalid',
+    message: `key k0badcafe is not in ${folder}`,
+    next: 'heddle keys list',
+  });
+});
 
 it('an empty remedy is none', () => {
   expect(describeError(new PluginError('Auth', 'no', { remedy: ' ' })).remedy).toBeUndefined();

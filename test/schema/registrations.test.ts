@@ -43,6 +43,7 @@ test.each<readonly [string, readonly Json[], string]>([
     [{ name: 'a', controller: { password: 'hunter2' } }],
     'A reference that workers resolve',
   ],
+  ['a host key with its host', [{ name: 'a', hostKey: 'rack1 ssh-ed25519 AAAA' }], 'Public host key'],
   ['a misspelt key', [{ name: 'a', adress: 'x' }], 'address'],
   ['a name that no machine has', [{ name: 'Blade_7' }], 'Lower-case letters, digits and hyphens'],
   ['an entry that is not a mapping', ['a'], 'mapping'],

@@ -83,11 +83,14 @@ export async function operate(
   if (queue) consent = await confirmQueued(name, intent, options);
   else {
     const preview = await previewOperation(session, name, intent);
+    const { state, operation: held } = preview.basis;
+    const continuesHeld = intent.kind === 'replace' && state === 'held';
+    if (continuesHeld)
+      output.line(`operation ${held} is held, and continues with the replacement within its own limits`);
     // The output of exec begins with what its command prints.
     if (!isExec) consent = await confirmLosses(output, { name, intent, preview }, options);
-    // A held operation continues with the replacement, and keeps to what it named.
-    if (intent.kind === 'replace' && preview.basis.state === 'held')
-      consent = consent && { basedOn: consent.basedOn };
+    // A held operation keeps its own limits; the cluster refuses new ones.
+    if (continuesHeld) consent = consent && { basedOn: consent.basedOn };
   }
   const since = Date.now();
   const reply = await client.operate(name, intent, { queue, consent });

@@ -10,6 +10,7 @@ import {
   exportKeys,
   importKeys,
   openKeyRing,
+  notInFolder,
   removeKey,
   rotateKeys,
   useKey,
@@ -154,10 +155,7 @@ export const remove = localVerb(
   async (id: string, options: RemoveOptions) => {
     const config = folderConfiguration(options);
     const ring = openKeys(config);
-    if (!ring.list().some((key) => key.id === id))
-      throw new CliError('Invalid', `key ${id} is not in ${config.keys.folder}`, {
-        next: 'heddle keys list',
-      });
+    if (!ring.list().some((key) => key.id === id)) throw notInFolder(id, config.keys.folder);
     if (ring.current().id === id)
       throw new CliError('Refused', `key ${id} is in use for encryption; rotate to another key first`, {
         next: 'heddle keys rotate',

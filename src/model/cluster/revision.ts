@@ -31,11 +31,12 @@ export function newRevision(cluster: string, number: number, operation: Operatio
   };
 }
 
-/** Why a cluster does not have a revision. */
+/** Why a cluster cannot return to the spec before the present one. */
 export function missingSpecBeforeText(cluster: string): string {
   return `cluster ${cluster} has no previous spec to return to; correct its file and apply it, or delete it`;
 }
 
+/** Why a cluster does not have a revision. */
 export function missingRevisionText(
   cluster: string,
   number: number,

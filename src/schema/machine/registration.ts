@@ -4,6 +4,7 @@ import { labelRule } from '../../model/cluster/labels.js';
 import { parseImageRef } from '../../model/machine/image.js';
 import { driftKinds } from '../../model/machine/intents.js';
 import type { Registration } from '../../model/machine/state.js';
+import { hostKeySchema } from '../config-accounts.js';
 import { groupSchema, labelsSchema } from '../machine-tags.js';
 import { foreignNameSchema, pluginNameSchema } from '../names.js';
 import { errorAt, type Problem } from '../problem.js';
@@ -40,7 +41,7 @@ const entrySchema = z.strictObject({
     .optional()
     .meta({ title: 'Agent', description: `Socket of an SSH agent on the workers. ${referenceRule}` }),
   hostKey: z
-    .union([text, z.array(text).min(1)])
+    .union([hostKeySchema, z.array(hostKeySchema).min(1)])
     .optional()
     .meta({
       title: 'Host key',
@@ -130,28 +131,24 @@ export function readRegistrations(
   file: string,
   defaults: Registration,
 ): RegistrationsReading {
+  const content = { machines: entries.map(({ value }) => value) };
+  const placed = (problem: Problem): Problem => {
+    const line = entries[Number(problem.path[1])]?.line;
+    return line === undefined ? problem : { ...problem, place: { file, line, column: 1 } };
+  };
+  const parsed = machinesFileSchema.safeParse(content);
+  if (!parsed.success)
+    return { ok: false, problems: problemsFromZod(machinesFileSchema, parsed.error, content).map(placed) };
   const problems: Problem[] = [];
   const lines = new Map<string, number | undefined>();
-  const machines = entries.flatMap(({ value, line }, index): readonly FileRegistration[] => {
-    const report = (found: readonly Problem[]): readonly never[] => {
-      problems.push(
-        ...found.map((problem) => ({
-          ...problem,
-          path: ['machines', index, ...problem.path],
-          ...(line === undefined ? {} : { place: { file, line, column: 1 } }),
-        })),
-      );
-      return [];
-    };
-    const parsed = entrySchema.safeParse(value);
-    if (!parsed.success) return report(problemsFromZod(entrySchema, parsed.error, value));
-    const { name, system, flavor, image, defaultImage, correct, groups, labels } = parsed.data;
+  const machines = parsed.data.machines.map((entry, index): FileRegistration => {
+    const { name, system, flavor, image, defaultImage, correct, groups, labels } = entry;
     if (lines.has(name)) {
       const before = lines.get(name);
       const where = before === undefined ? 'is listed twice' : `is already listed in line ${before}`;
-      return report([errorAt(['name'], `${name} ${where}`, 'Give each machine a unique name.')]);
-    }
-    lines.set(name, line);
+      const path = ['machines', index, 'name'];
+      problems.push(placed(errorAt(path, `${name} ${where}`, 'Give each machine a unique name.')));
+    } else lines.set(name, entries[index]?.line);
     const registration: Registration = {
       ...defaults,
       fields: { ...defaults.fields, machine: name },
@@ -163,7 +160,7 @@ export function readRegistrations(
       ...(groups === undefined ? {} : { groups }),
       ...(labels === undefined ? {} : { labels: { ...defaults.labels, ...labels } }),
     };
-    return [{ name, registration }];
+    return { name, registration };
   });
   if (entries.length === 0)
     problems.push({

@@ -32,8 +32,7 @@ export function applyReport(memory: Memory, report: GroupReport): void {
           ),
         }),
   });
-  // A report can arrive after the end of its group: it then tells what happened, and nothing of what is under
-  // way.
+  // A report can arrive after the end of its group: it then counts results but not progress.
   const isLost = known.lost === true;
   const isAhead = !isLost && seen > known.sent;
   changeGroup(memory, group, {

@@ -17,13 +17,13 @@ const nodesEveryMs = 10_000;
 interface Follower {
   readonly place: Place;
   readonly leaving: AbortController;
-  /** What reads the logs has ended by itself. */
+  /** The log command has ended by itself. */
   isEnded: boolean;
 }
 
 /**
  * Follows the nodes of the service as they join and leave, until it is interrupted, the cluster is gone, or
- * what reads the logs has ended on every node.
+ * the log command has ended on every node.
  */
 export async function followServiceLogs(
   reading: Reading,
@@ -95,7 +95,7 @@ export async function followServiceLogs(
   output.note(
     gone.signal.aborted
       ? `cluster ${cluster} is gone`
-      : `nothing is left to follow: what reads the logs of ${reading.service} has ended on every node`,
+      : `nothing is left to follow: the log command of ${reading.service} has ended on every node`,
   );
   return { code: gone.signal.aborted ? exitCodes.ok : exitCodes.failed };
 }
@@ -142,7 +142,7 @@ async function followNode(reading: Reading, place: Place, refresh: () => Promise
     output.note(describeRun(end));
     // Above 128 it was killed, as by a reboot.
     if (end.exitCode !== null && end.exitCode <= 128) {
-      output.note(`${place.node} is no longer followed: what reads its logs has ended`);
+      output.note(`${place.node} is no longer followed: its log command has ended`);
       return;
     }
     if (performance.now() - began > longestPauseMs) pauseMs = firstPauseMs;

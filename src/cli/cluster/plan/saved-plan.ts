@@ -16,7 +16,7 @@ import { quoteWords } from '../../../ssh/quote.js';
 import { cleanLine } from '../../clean-text.js';
 import type { ScopeOptions } from '../../configuration.js';
 import { CliError } from '../../errors.js';
-import { formatMoment } from '../../format.js';
+import { formatCount, formatMoment } from '../../format.js';
 import { completeVariables, type VariableOptions } from '../../given-variables.js';
 import type { Session } from '../../session.js';
 import { withoutSecretValues } from '../secret-values.js';
@@ -181,11 +181,9 @@ export function changesSince(basedOn: Basis, basis: Basis, since: readonly strin
     return ['The cluster was deleted since, or is another one.'];
   if (since.length > 0) return since.slice(0, 5).map((line) => `since then: ${line}`);
   if (basis.operation !== basedOn.operation)
-    return [`since then: ${basis.operation - basedOn.operation} operations were requested`];
+    return [`since then: ${formatCount(basis.operation - basedOn.operation, 'operation')} requested`];
   if (!isSameBasis(basedOn, basis))
-    return [
-      `The operation that was ${basedOn.state ?? 'under way'} was continued, or has ended, since then.`,
-    ];
+    return [`The ${basedOn.state ?? 'last'} operation has since continued or ended.`];
   return ['No operation began since; a machine, a value or the configuration of the workers has changed.'];
 }
 
