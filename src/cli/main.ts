@@ -1,4 +1,5 @@
 import { CommanderError, type Command } from 'commander';
+import { hasErrorCode } from '../model/system-error.js';
 import { CliError, exitCodes } from './errors.js';
 import { exitCodeOfInterrupt, interruptByReader, isReaderGone } from './interrupts.js';
 import { createProgram, shortHelp } from './program.js';
@@ -39,7 +40,7 @@ function watchReader(): void {
   const watch = (stream: NodeJS.WriteStream, otherwise: () => void): void => {
     stream.on('error', (error) => {
       // A terminal that was closed answers EIO.
-      if (!('code' in error) || (error.code !== 'EPIPE' && error.code !== 'EIO')) throw error;
+      if (!hasErrorCode(error, 'EPIPE') && !hasErrorCode(error, 'EIO')) throw error;
       if (!isReaderGone() && !interruptByReader()) otherwise();
     });
   };

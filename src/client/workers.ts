@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client';
 import { protoMs } from './proto-time.js';
 import { serverTime } from './server-clock.js';
 import { aliveQueue, coreQueue } from '../model/names.js';
+import { hasErrorCode } from '../model/system-error.js';
 import {
   describeDifference,
   differingPlugins,
@@ -148,6 +149,6 @@ function hasEnded(identity: string): boolean {
     process.kill(Number(pid), 0);
     return false;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+    return hasErrorCode(error, 'ESRCH');
   }
 }

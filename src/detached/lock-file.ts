@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { hasErrorCode } from '../model/system-error.js';
 import { isRunning, markOf, type ProcessMark } from './process-mark.js';
 
 /** The lock of this process on a file. */
@@ -141,9 +142,4 @@ function parseRecord(file: string, text: string): LockRecord {
   } catch (cause) {
     throw new Error(`${file} is not a lock file of Heddle; remove it if no process uses it`, { cause });
   }
-}
-
-/** Whether it has a code such as ENOENT. */
-export function hasErrorCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,6 +1,7 @@
 import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { hasErrorCode } from '../model/system-error.js';
 import { PluginError } from '../plugins/errors.js';
 import { endGroup, isRunning, type ProcessMark } from './process-mark.js';
 
@@ -39,7 +40,7 @@ export async function recordRun(folder: string, started: StartedRun): Promise<bo
   try {
     await link(draft, recordOf(folder, started.number));
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false;
+    if (hasErrorCode(error, 'EEXIST')) return false;
     throw error;
   }
   await removeEarlier(folder, started.number);
@@ -51,7 +52,7 @@ export async function readExit({ directory }: StartedRun): Promise<number | unde
   try {
     return Number.parseInt(await readFile(join(directory, 'exit'), 'utf8'), 10);
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -78,7 +79,7 @@ export async function endRun(started: StartedRun): Promise<void> {
 
 async function newestNumber(folder: string): Promise<number> {
   const names = await readdir(folder).catch((error: unknown) => {
-    if (isCode(error, 'ENOENT')) return [];
+    if (hasErrorCode(error, 'ENOENT')) return [];
     throw error;
   });
   return Math.max(0, ...names.flatMap((name) => Number(/^run-(\d+)\.json$/.exec(name)?.[1] ?? [])));
@@ -93,8 +94,4 @@ async function removeEarlier(folder: string, number: number): Promise<void> {
     const own = Number(/^(?:run-)?(\d+)[.-]/.exec(name)?.[1] ?? Infinity);
     if (own < number) await rm(join(folder, name), { recursive: true, force: true });
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

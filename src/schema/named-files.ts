@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from 'nod
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import type { Json } from '../model/json.js';
+import { hasErrorCode } from '../model/system-error.js';
 import { errorAt, type Path, type Problem } from './problem.js';
 import { wordsForFileError } from './read-text.js';
 import { describeDistrust, whyUntrusted, type Distrust } from './trusted-path.js';
@@ -129,7 +130,7 @@ function isClosed(path: string): boolean {
     lstatSync(`${path}/.`);
     return false;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EACCES';
+    return hasErrorCode(error, 'EACCES');
   }
 }
 

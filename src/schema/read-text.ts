@@ -10,6 +10,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { hasErrorCode } from '../model/system-error.js';
 
 export type TextReading =
   | { readonly ok: true; readonly text: string }
@@ -115,7 +116,7 @@ function statOrNothing(stat: (path: string) => Stats, path: string): Stats | und
 }
 
 function isSocketError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENXIO';
+  return hasErrorCode(error, 'ENXIO');
 }
 
 function notRead(error: unknown): TextReading {
@@ -153,15 +154,10 @@ export function isDiskFault(error: unknown): boolean {
 
 /** Whether an error comes from a disk without space, or from a quota. */
 export function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+  return hasErrorCode(error, 'ENOSPC') || hasErrorCode(error, 'EDQUOT');
 }
 
 const diskFaults: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
-
-/** Whether an error comes from a call of the operating system. */
-export function isSystemError(error: unknown): error is Error & { readonly path?: string } {
-  return error instanceof Error && 'syscall' in error;
-}
 
 function sharedWords(code: unknown): string | undefined {
   if (code === 'EISDIR') return 'it is a folder';

@@ -1,5 +1,6 @@
 import { accessSync, constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { hasErrorCode } from '../model/system-error.js';
 
 /**
  * Why a path is not trusted, as the predicate of a sentence with the path as its subject, and how to fix it.
@@ -170,7 +171,7 @@ function isReadOnly(path: string): boolean {
     accessSync(path, constants.W_OK);
     return false;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EROFS';
+    return hasErrorCode(error, 'EROFS');
   }
 }
 

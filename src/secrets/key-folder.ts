@@ -12,15 +12,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endedLongAgo, hasErrorCode, isHeld, takeLock, type HeldLock } from '../detached/lock-file.js';
+import { endedLongAgo, isHeld, takeLock, type HeldLock } from '../detached/lock-file.js';
+import { hasErrorCode, isSystemError } from '../model/system-error.js';
 import { makeFolder } from '../schema/make-folder.js';
-import {
-  isDiskFull,
-  isSystemError,
-  readTextFile,
-  wordsForFileError,
-  wordsForWriteError,
-} from '../schema/read-text.js';
+import { isDiskFull, readTextFile, wordsForFileError, wordsForWriteError } from '../schema/read-text.js';
 import { describeDistrust, whyOpen } from '../schema/trusted-path.js';
 import { formatKeys, KeyError, MissingKeyError, parseKeys, type KeyDocument } from './key-document.js';
 

@@ -5,8 +5,9 @@ import { holdsCredentials, isUnprotected } from '../model/endpoint.js';
 import { isPlainPath } from '../model/plain-path.js';
 import { anySignal } from '../model/signals.js';
 import { splitWords } from '../model/command-words.js';
+import { isSystemError } from '../model/system-error.js';
 import { refuseUntrusted } from '../schema/named-files.js';
-import { isSystemError, openFile, wordsForFileError } from '../schema/read-text.js';
+import { openFile, wordsForFileError } from '../schema/read-text.js';
 import { runForOutput, type ReadLimits } from './command.js';
 
 /** Sources of secrets, from a worker's configuration. */

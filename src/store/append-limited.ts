@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { hasErrorCode } from '../model/system-error.js';
 
 /** Does not follow links: another user must not redirect a log. */
 const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
@@ -30,7 +31,7 @@ export function appendLimited(work: Appending): 'full' | undefined {
 }
 
 export function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  return hasErrorCode(error, 'ENOENT');
 }
 
 function append({ file, chunk, limit, notice }: Appending): 'full' | undefined {

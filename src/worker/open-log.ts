@@ -1,6 +1,6 @@
-import type { EngineKind } from '../model/node/failure.js';
 import { hostname } from 'node:os';
 import { pino, stdTimeFunctions, type Logger } from 'pino';
+import type { EngineKind } from '../model/node/failure.js';
 
 /** Bytes that wait to be written at most; further lines are lost while they cannot be. */
 const waitingBytes = 16 * 1024 * 1024;

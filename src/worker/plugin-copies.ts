@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { hasErrorCode } from '../model/system-error.js';
 
 /** A folder in use was touched within this time, in ms. */
 const leftAfterMs = 7 * 24 * 3_600_000;
@@ -48,6 +49,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+    return !hasErrorCode(error, 'ESRCH');
   }
 }

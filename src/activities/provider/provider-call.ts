@@ -1,7 +1,7 @@
-import type { EngineKind } from '../../model/node/failure.js';
 import type { JsonObject } from '../../model/json.js';
 import { runsOf } from '../../model/names.js';
 import { nodeOfTask } from '../../model/node/assigned-machine.js';
+import type { EngineKind } from '../../model/node/failure.js';
 import { anySignal } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';

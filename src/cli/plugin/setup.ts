@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/index.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { runProgram } from '../../config/run-program.js';
+import { hasErrorCode } from '../../model/system-error.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { CliError } from '../errors.js';
 import { inspectPlugins } from '../inspect-plugins.js';
@@ -140,6 +141,6 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return hasErrorCode(error, 'EPERM');
   }
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/index.js';
 import { hideEnvironment } from '../../config/hide-environment.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
-import { isDiskFault, isSystemError, wordsForWriteError } from '../../schema/read-text.js';
+import { isDiskFault, wordsForWriteError } from '../../schema/read-text.js';
 import { describeProcess } from '../../config/process-dump.js';
 import { findBinary } from '../../server/find-binary.js';
 import { isRunning, markOf } from '../../detached/process-mark.js';
@@ -34,6 +34,7 @@ import {
   reservationsWorkflowType,
   searchAttributes,
 } from '../../model/names.js';
+import { isSystemError } from '../../model/system-error.js';
 
 /**
  * Starts everything on this machine and keeps it running until Ctrl-C. Clusters live in the data folder and

@@ -27,12 +27,13 @@ import {
   type CommonOptions,
 } from '../configuration.js';
 import { prepareFolder, refuseOpenFolder } from '../../config/prepare-folder.js';
+import { isSystemError } from '../../model/system-error.js';
 import { createOutput } from '../output.js';
 import { formatCount, formatMoment } from '../format.js';
 import { temporalClient } from '../session.js';
 import { confirm, type Confirmation } from '../terminal.js';
 import { localVerb } from '../verb.js';
-import { isDiskFull, isSystemError, wordsForFileError, wordsForWriteError } from '../../schema/read-text.js';
+import { isDiskFull, wordsForFileError, wordsForWriteError } from '../../schema/read-text.js';
 
 export const create = localVerb(
   async (options: CommonOptions) => {

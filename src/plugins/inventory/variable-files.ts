@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import type { JsonObject } from '../../model/json.js';
+import { hasErrorCode } from '../../model/system-error.js';
 import type { PluginLog } from '../contract.js';
 import { readTrustedFile, refuseUntrusted } from '../trusted-file.js';
 import { asVariables, type VariableFiles } from './groups.js';
@@ -41,7 +42,7 @@ async function entriesOf(
   folder: string,
 ): Promise<readonly { readonly path: string; readonly name: string }[]> {
   const entries = await readdir(folder).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (hasErrorCode(error, 'ENOENT')) return [];
     throw error;
   });
   if (entries.length > 0) refuseUntrusted('file', folder);

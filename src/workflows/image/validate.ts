@@ -1,8 +1,8 @@
-import type { EngineKind } from '../../model/node/failure.js';
-import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { milliseconds } from '../../model/milliseconds.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { imageRefOf } from '../../model/image/build.js';
+import type { EngineKind } from '../../model/node/failure.js';
 import type { Validation } from '../../model/image/spec.js';
 import { openMachine, operate, takeBack } from './machine.js';
 import { buildOf, changeBuild, type ImageMemory } from './memory.js';

@@ -1,6 +1,6 @@
-import type { EngineKind } from '../../model/node/failure.js';
-import { milliseconds } from '../../model/milliseconds.js';
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import { milliseconds } from '../../model/milliseconds.js';
+import type { EngineKind } from '../../model/node/failure.js';
 import { cleanUpFailed, launchFailed, nodeCleaned, nodeGone } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
 import type { PoolNode } from '../../model/pool/node.js';

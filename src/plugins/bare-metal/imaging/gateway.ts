@@ -5,6 +5,7 @@ import { createServer, request, type IncomingMessage, type Server, type ServerRe
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { hasErrorCode } from '../../../model/system-error.js';
 
 /** Header that tells the server of a load the client's address; overwrites a header of the client. */
 export const peerHeader = 'heddle-peer';
@@ -98,8 +99,8 @@ export class Gateway {
       const server = createServer((incoming, outgoing) => {
         answer(folder, incoming, outgoing).catch(() => outgoing.destroy());
       });
-      server.once('error', (error: NodeJS.ErrnoException) => {
-        if (error.code === 'EADDRINUSE') resolve(false);
+      server.once('error', (error) => {
+        if (hasErrorCode(error, 'EADDRINUSE')) resolve(false);
         else reject(error);
       });
       server.listen({ host, port, exclusive: true }, () => {
@@ -146,7 +147,7 @@ async function keyOf(folder: string): Promise<Buffer> {
     // Created atomically, and never replaces the key of another load.
     await link(draft, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (!hasErrorCode(error, 'EEXIST')) throw error;
   } finally {
     await rm(draft);
   }

@@ -6,6 +6,7 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { runProgram } from '../../../config/run-program.js';
+import { hasErrorCode } from '../../../model/system-error.js';
 import { openFile, readRegularFile, refuseSpecial } from '../../trusted-file.js';
 import { readQcow2, type Qcow2 } from '../../provider-base/qcow2.js';
 import type { ImageFile } from './image-folder.js';
@@ -86,8 +87,8 @@ function requireSectors(file: string, bytes: number): void {
 }
 
 async function readExpected(file: string): Promise<string | undefined> {
-  const written = await readRegularFile(`${file}.sha256`).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
+  const written = await readRegularFile(`${file}.sha256`).catch((error: unknown) => {
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;
   });
   if (written === undefined) return undefined;

@@ -4,6 +4,7 @@ import { chmod, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
+import { hasErrorCode } from '../../../model/system-error.js';
 import { PluginError } from '../../errors.js';
 
 const recordSchema = z.object({
@@ -95,7 +96,7 @@ export class Library {
       await rename(folder, this.#at(name));
       return true;
     } catch (error) {
-      if (isCode(error, 'ENOTEMPTY') || isCode(error, 'EEXIST')) return false;
+      if (hasErrorCode(error, 'ENOTEMPTY') || hasErrorCode(error, 'EEXIST')) return false;
       throw error;
     }
   }
@@ -119,7 +120,7 @@ export class Library {
     try {
       await rename(this.#at(name), gone);
     } catch (error) {
-      if (!isCode(error, 'ENOENT'))
+      if (!hasErrorCode(error, 'ENOENT'))
         throw new PluginError('Retryable', `image ${name} could not be deleted`, { cause: error });
       await this.#names();
       return;
@@ -169,8 +170,4 @@ async function writeSynced(file: string, text: string): Promise<void> {
   } finally {
     await handle.close();
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }
