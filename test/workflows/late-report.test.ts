@@ -56,6 +56,20 @@ it('a late report does not revive a lost group, and its results count', () => {
   expect(incarnation).toBe(90);
 });
 
+it('a batch slot that is released goes to no node of a lost group', () => {
+  const memory = memoryOf(lost);
+  const { groups, coordination } = memory.state;
+  const asked = ['app-4', 'app-9'].map((nodeId) => ({ batchSlot, nodeId }));
+  memory.state = {
+    ...memory.state,
+    groups: { ...groups, 2: { ...group, uid: 'second', members: { app: [[9, 9]] } } },
+    ...(coordination === undefined ? {} : { coordination: { ...coordination, asked } }),
+  };
+  applyReport(memory, report);
+  expect(memory.state.coordination?.batchSlots[batchSlot]?.holders).toEqual(['app-9']);
+  expect(memory.state.groups['2']?.pending).toMatchObject([{ batchSlots: [{ nodeId: 'app-9' }] }]);
+});
+
 it('the same report of a group that is not lost tells what is under way there', () => {
   const memory = memoryOf({});
   applyReport(memory, report);

@@ -108,13 +108,21 @@ export function requestBatchSlot(memory: Memory, batchSlot: string, nodeId: stri
 
 export function releaseBatchSlotOf(memory: Memory, batchSlot: string, nodeId: string): void {
   changeCoordination(memory, (coordination) => releaseBatchSlot(coordination, batchSlot, nodeId));
-  const next = coordinationOf(memory).asked.find((ask) => ask.batchSlot === batchSlot);
+  const next = coordinationOf(memory).asked.find(
+    (ask) => ask.batchSlot === batchSlot && !isOfLostGroup(memory, ask.nodeId),
+  );
   if (next === undefined) return;
   changeCoordination(memory, (coordination) => ({
     ...coordination,
     asked: coordination.asked.filter((ask) => ask !== next),
   }));
   requestBatchSlot(memory, next.batchSlot, next.nodeId);
+}
+
+/** A batch slot would stay with such a node: its group receives no instructions. */
+function isOfLostGroup(memory: Memory, nodeId: string): boolean {
+  const group = groupOfNode(memory, nodeId);
+  return group !== undefined && memory.state.groups[group]?.lost === true;
 }
 
 /**
