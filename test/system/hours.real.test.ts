@@ -1,53 +1,16 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { WithStartWorkflowOperation } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { shareServerTime } from '../../src/client/server-clock.js';
 import { sendContent } from '../../src/client/artifact/content.js';
-import { packCluster } from '../../src/model/cluster/carry.js';
-import { newGroup, type GroupStart } from '../../src/model/cluster/group.js';
-import { defaultLimits } from '../../src/model/cluster/limits.js';
-import type { ClusterState } from '../../src/model/cluster/state.js';
-import {
-  artifactPartWorkflowId,
-  groupQueue,
-  groupWorkflowId,
-  groupWorkflowType,
-  workflowQueue,
-} from '../../src/model/names.js';
-import { noPeers } from '../../src/model/node/peers.js';
+import { artifactPartWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { type Stack, startStack } from '../harness/stack.js';
+import { findTimeSkipping, startTimeSkipping } from '../harness/time-skipping.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { newFolder } from '../harness/folder.js';
-
-const tools = join(import.meta.dirname, '..', '..', 'tools');
-
-/** Fetching the time-skipping server takes minutes, so a test run only uses what is there. */
-async function findTimeSkipping(): Promise<string | undefined> {
-  const environment = pathToFileURL(join(tools, 'environment.mjs')).href;
-  const cache = tell(
-    '--input-type=module',
-    '--eval',
-    `process.stdout.write((await import(${JSON.stringify(environment)})).cacheFolder())`,
-  );
-  const folder = join(cache ?? '', 'temporal-test-server');
-  const isFetched =
-    cache !== undefined &&
-    existsSync(folder) &&
-    (await readdir(folder, { recursive: true })).some((file) => file.endsWith('/temporal-test-server'));
-  return isFetched ? tell(join(tools, 'get-time-skipping.mjs')) : undefined;
-}
-
-/** What a program of Node prints; undefined when it fails, as it does without Java. */
-function tell(...words: readonly string[]): string | undefined {
-  const { status, stdout } = spawnSync(process.execPath, [...words], { encoding: 'utf8' });
-  return status === 0 ? stdout.trim() : undefined;
-}
 
 const program = await findTimeSkipping();
 const why = program === undefined ? ' (left out: "npm run setup:extras" installs the server)' : '';
@@ -60,7 +23,7 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
   beforeAll(async () => {
     folder = newFolder();
     await writeSlowProvider(folder);
-    time = await startTimeSkipping();
+    time = await startTimeSkipping(program);
     stack = await startStack({
       temporalAddress: time.address,
       distPath: inject('distPath'),
@@ -80,18 +43,6 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
     await stack?.stop();
     await time.teardown();
   });
-
-  /** The SDK waits five seconds for the server, which a busy machine takes longer to start. */
-  async function startTimeSkipping(attempts = 5): Promise<TestWorkflowEnvironment> {
-    try {
-      return await TestWorkflowEnvironment.createTimeSkipping({
-        server: { executable: { type: 'existing-path', path: program ?? '' } },
-      });
-    } catch (error) {
-      if (attempts === 1 || !String(error).includes('did not start within')) throw error;
-      return startTimeSkipping(attempts - 1);
-    }
-  }
 
   it('a part of a resource that is not claimed ends after an hour; a claimed one stays', async () => {
     const { client } = stack;
@@ -150,67 +101,7 @@ describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, 
     const { operation: deletion = '' } = await client.delete('slow');
     expect((await client.waitFor('slow', deletion, { everyMs: 100 })).operation.state).toBe('done');
   });
-
-  it('a run notices that a group of an earlier run has ended: within minutes, or as it begins', async () => {
-    const { workflow } = stack.client.temporal;
-    const group = groupWorkflowId('split', '1');
-    const run = (): Promise<WorkflowHandle> =>
-      workflow.start('cluster', {
-        workflowId: 'cluster/split',
-        taskQueue: workflowQueue,
-        args: [{ carried: packCluster(waitingForGroup) }],
-      });
-    const failed = async (): Promise<number | undefined> =>
-      (await stack.client.summary('split')).groups?.[0]?.failed;
-
-    // Another start of it: it ignores what is meant for the one that the cluster knows.
-    const other: GroupStart = {
-      cluster: 'split',
-      clusterUid: 'of-split',
-      group: '1',
-      uid: 'other',
-      operation: 'create',
-      limits: defaultLimits,
-    };
-    const silent = await workflow.start(groupWorkflowType, {
-      workflowId: group,
-      taskQueue: groupQueue,
-      args: [other],
-    });
-    const first = await run();
-    await skip('6 minutes');
-    expect(await failed()).toBe(0);
-    await silent.terminate();
-    await skip('5 minutes');
-    await until('the cluster notices', async () => (await failed()) === 1);
-    await first.terminate();
-
-    const second = await run();
-    await until('the cluster notices', async () => (await failed()) === 1);
-    await second.terminate();
-  });
 });
-
-/** A cluster whose only node is in a group that has not answered its first instructions. */
-const waitingForGroup: ClusterState = {
-  name: 'split',
-  uid: 'of-split',
-  stopped: [],
-  retired: {},
-  nodes: {},
-  peers: noPeers,
-  queue: [],
-  revisions: [],
-  scaled: {},
-  achievedCounts: {},
-  history: [],
-  checks: { asked: 0, done: 0 },
-  incarnation: 1,
-  counters: { operation: 1, nodenum: 1, group: 1, revision: 1 },
-  groups: { 1: { ...newGroup, uid: 'of-1', members: { app: [[1, 1]] }, sent: 1, quiet: false, over: false } },
-  features: { searchAttributes: false },
-  limits: defaultLimits,
-};
 
 /** A provider whose machines never come, and that is asked about them once a minute. */
 async function writeSlowProvider(folder: string): Promise<void> {

@@ -210,11 +210,12 @@ cd "$kept/project" || exit
 if [ -n "$HEDDLE_COMPOSE_RUN" ]; then run_once; fi
 case $HEDDLE_COMPOSE_VERB in
   INSTALL) pull; on_project up --no-start < /dev/null ;;
-  CONFIGURE)
+  CONFIGURE|RELOAD)
     found=$(containers) || exit
     if [ -n "$found" ]; then pull; up; fi ;;
   START) pull; up ;;
   STOP) stop ;;
   REMOVE) remove ;;
+  *) fail "compose does not carry out $HEDDLE_COMPOSE_VERB" ;;
 esac
 `;

@@ -108,7 +108,7 @@ volumes: {state: {}}
         expect(state('one')).toBe('hello\ndata\nit\'s "blue" $HOME app-1\n');
         expect(compose.podman.run('ps', '--quiet', '--no-trunc')).toBe(ids);
 
-        await act('CONFIGURE', { ...fields, file: file(['two']), environment: { COLOUR: 'red' } }, 'data\n');
+        await act('RELOAD', { ...fields, file: file(['two']), environment: { COLOUR: 'red' } }, 'data\n');
         expect(containers('--all')).toEqual(['shop-web_two_1']);
         expect(state('two')).toBe('hello\ndata\nred app-1\n');
 
