@@ -133,12 +133,18 @@ describe('heddle dev', () => {
       return told(from);
     };
     try {
-      expect(await write('providers: {rack: {type: nonesuch}}\n', 'is not applied')).toContain('nonesuch');
-      await write('provider: {}\n', 'changed and is not applied');
+      const refused = await write('providers: {rack: {type: nonesuch}}\n', 'is not applied');
+      expect(refused).toMatch(/heddle\.yaml:1:.*nonesuch/);
+      expect(refused).not.toContain('dev-worker.yaml');
+      // The worker has the configuration of before, also when it starts again.
+      process.kill(record.processes.worker.pid, 'SIGKILL');
+      await until('the worker runs again', () => told(0).includes('the worker is running again'));
+      const again = (await readDevRecord(data))?.processes.worker.pid;
+      expect(await write('provider: {}\n', 'changed and is not applied')).not.toContain('the worker ended');
       await write('scale: {inFlight: 7}\n', 'changed and is applied');
       await write('# A comment.\nscale: {inFlight: 7}\n', 'the settings of the worker stay the same');
       expect(await write('plugins: [./none]\n', 'is not applied')).toContain('none');
-      expect((await readDevRecord(data))?.processes.worker.pid).toBe(record.processes.worker.pid);
+      expect((await readDevRecord(data))?.processes.worker.pid).toBe(again);
       writeFiles(join(folder, 'own'), {
         'providers/mine/mine.json': {
           ...{ name: 'mine', type: 'provider', version: '1.0.0', description: 'M' },

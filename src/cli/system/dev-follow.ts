@@ -25,8 +25,8 @@ export function configFileOf({ file = resolve('heddle.yaml') }: Pick<Config, 'fi
 }
 
 /**
- * Passes a changed heddle.yaml on to the worker, which reads a file that `heddle dev` writes and reports the
- * outcome. Restarts the worker for settings it reads only at start, after checking them.
+ * Checks a changed heddle.yaml and passes it on to the worker, which reads a file that `heddle dev` writes and
+ * reports the outcome. Restarts the worker for settings it reads only at start.
  * @returns a function that stops this.
  */
 export function followFile(
@@ -47,7 +47,8 @@ export function followFile(
     const own = ownSettings.filter(isChanged);
     if (own.length > 0) throw new Error(`A change of ${own.join(', ')} requires a restart of heddle dev.`);
     const restart = restartSettings.filter(isChanged);
-    if (restart.length > 0) checkConfiguration(await inspectPlugins(changed), changed);
+    // A worker that is killed starts with what was written.
+    checkConfiguration(await inspectPlugins(changed), changed);
     await parts.configure(changed);
     current = changed;
     if (restart.length === 0) return;
