@@ -37,7 +37,7 @@ async function install() {
     work: async () => {
       if (await isInstalled()) return;
       say(
-        'installing packages by npm ci, for node_modules is missing or differs from the lockfile (390 MB on disk, up to a minute)',
+        'installing packages by npm ci, for node_modules is missing or differs from the lockfile (390 MB on disk, one to three minutes)',
       );
       await runProgram('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
         cwd: root,

@@ -87,7 +87,7 @@ describe('the help', () => {
 
 describe('the page that the help names', () => {
   it.each(all)('mentions heddle $path', ({ path, page }) => {
-    expect(mentions(pageText(page), path)).toBe(true);
+    expect(mentions(pageText(page), path), `${page} must mention heddle ${path}`).toBe(true);
   });
 });
 
