@@ -186,8 +186,10 @@ async function repeatOnce(type: WorkflowType, message: RecordedMessage): Promise
     const before = await settledState(type);
     const ignoredBefore = ignored();
     const refusal = await repeat(type, message);
-    if (message.kind === 'update') expect(refusal, message.name).toMatch(/was accepted before/);
-    else
+    if (message.kind === 'update') {
+      // The end of the workflow is another answer.
+      if (await isRunning(type)) expect(refusal, message.name).toMatch(/was accepted before/);
+    } else
       await until(
         `the repeated signal ${message.name} is ignored`,
         async () => ignored() > ignoredBefore || !(await isRunning(type)),
