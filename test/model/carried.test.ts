@@ -1,37 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { jsonBytes, maxSpecBytes, mostCarried, mostSent } from '../../src/model/carried.js';
 import { packCluster, refuseTooLarge, unpackCluster } from '../../src/model/cluster/carry.js';
-import { defaultLimits } from '../../src/model/cluster/limits.js';
 import { maxReadersBytes, noteValues } from '../../src/model/cluster/readers.js';
-import type { ClusterState } from '../../src/model/cluster/state.js';
+import { newCluster, type ClusterState } from '../../src/model/cluster/state.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { noPeers } from '../../src/model/node/peers.js';
 import { fc } from '../harness/property.js';
 
 const specOf = (number: number, bytes = maxSpecBytes - 100): ClusterSpec =>
   ({ name: 'web', nodes: {}, services: {}, pad: `${number}`.padEnd(bytes, 'x') }) as unknown as ClusterSpec;
 
 function stateWith(more: Partial<ClusterState>): ClusterState {
-  return {
-    name: 'web',
-    uid: 'u',
-    stopped: [],
-    retired: {},
-    nodes: {},
-    peers: noPeers,
-    queue: [],
-    history: [],
-    revisions: [],
-    scaled: {},
-    achievedCounts: {},
-    checks: { asked: 0, done: 0 },
-    incarnation: 0,
-    counters: { operation: 0, nodenum: 0, group: 0, revision: 0 },
-    groups: {},
-    features: { searchAttributes: false },
-    limits: defaultLimits,
-    ...more,
-  };
+  return { ...newCluster('web', 'u'), ...more };
 }
 
 const queued = (spec: ClusterSpec): ClusterState['queue'][number] =>

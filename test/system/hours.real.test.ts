@@ -1,48 +1,29 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WithStartWorkflowOperation } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { shareServerTime } from '../../src/client/server-clock.js';
 import { sendContent } from '../../src/client/artifact/content.js';
 import { artifactPartWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
-import { type Stack, startStack } from '../harness/stack.js';
-import { findTimeSkipping, startTimeSkipping } from '../harness/time-skipping.js';
+import type { Stack } from '../harness/stack.js';
+import { cannotSkipTime, type SkippedTime, startWithSkippedTime } from '../harness/skipped-time.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
 import { newFolder } from '../harness/folder.js';
 
-const program = await findTimeSkipping();
-const why = program === undefined ? ' (left out: "npm run setup:extras" installs the server)' : '';
-
-describe.skipIf(program === undefined)(`long periods, with time skipped${why}`, () => {
-  let folder: string;
-  let time: TestWorkflowEnvironment;
+describe.skipIf(cannotSkipTime)('long periods, with time skipped', () => {
+  let time: SkippedTime['time'];
   let stack: Stack;
-  let now: number | undefined;
+  let skip: SkippedTime['skip'];
+  let stop: SkippedTime['stop'] | undefined;
   beforeAll(async () => {
-    folder = newFolder();
+    const folder = newFolder();
     await writeSlowProvider(folder);
-    time = await startTimeSkipping(program);
-    stack = await startStack({
-      temporalAddress: time.address,
-      distPath: inject('distPath'),
-      namespace: 'default',
+    ({ time, stack, skip, stop } = await startWithSkippedTime({
       accounts: { slow: { type: 'slow' } },
       config: { plugins: [folder] },
-    });
-    await stack.startWorker();
-    // This server does not show its clock.
-    shareServerTime(stack.client.temporal.connection, () => now);
+    }));
   });
-  async function skip(duration: Parameters<TestWorkflowEnvironment['sleep']>[0]): Promise<void> {
-    await time.sleep(duration);
-    now = await time.currentTimeMs();
-  }
-  afterAll(async () => {
-    await stack?.stop();
-    await time.teardown();
-  });
+  afterAll(() => stop?.());
 
   it('a part of a resource that is not claimed ends after an hour; a claimed one stays', async () => {
     const { client } = stack;

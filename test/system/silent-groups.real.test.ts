@@ -1,43 +1,22 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { shareServerTime } from '../../src/client/server-clock.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packCluster } from '../../src/model/cluster/carry.js';
 import { newGroup, type GroupStart } from '../../src/model/cluster/group.js';
 import { defaultLimits } from '../../src/model/cluster/limits.js';
-import type { ClusterState } from '../../src/model/cluster/state.js';
+import { newCluster, type ClusterState } from '../../src/model/cluster/state.js';
 import { groupQueue, groupWorkflowId, groupWorkflowType, workflowQueue } from '../../src/model/names.js';
-import { noPeers } from '../../src/model/node/peers.js';
 import { until } from '../harness/until.js';
-import { type Stack, startStack } from '../harness/stack.js';
-import { findTimeSkipping, startTimeSkipping } from '../harness/time-skipping.js';
+import type { Stack } from '../harness/stack.js';
+import { cannotSkipTime, type SkippedTime, startWithSkippedTime } from '../harness/skipped-time.js';
 
-const program = await findTimeSkipping();
-const why = program === undefined ? ' (left out: "npm run setup:extras" installs the server)' : '';
-
-describe.skipIf(program === undefined)(`a group of an earlier run, with time skipped${why}`, () => {
-  let time: TestWorkflowEnvironment;
+describe.skipIf(cannotSkipTime)('a group of an earlier run, with time skipped', () => {
   let stack: Stack;
-  let now: number | undefined;
+  let skip: SkippedTime['skip'];
+  let stop: SkippedTime['stop'] | undefined;
   beforeAll(async () => {
-    time = await startTimeSkipping(program);
-    stack = await startStack({
-      temporalAddress: time.address,
-      distPath: inject('distPath'),
-      namespace: 'default',
-    });
-    await stack.startWorker();
-    // This server does not show its clock.
-    shareServerTime(stack.client.temporal.connection, () => now);
+    ({ stack, skip, stop } = await startWithSkippedTime());
   });
-  async function skip(duration: Parameters<TestWorkflowEnvironment['sleep']>[0]): Promise<void> {
-    await time.sleep(duration);
-    now = await time.currentTimeMs();
-  }
-  afterAll(async () => {
-    await stack?.stop();
-    await time.teardown();
-  });
+  afterAll(() => stop?.());
 
   it('that has ended is noticed within minutes, or as a run begins', async () => {
     const { workflow } = stack.client.temporal;
@@ -81,21 +60,6 @@ describe.skipIf(program === undefined)(`a group of an earlier run, with time ski
 
 /** A cluster whose only node is in a group that has not answered its first instructions. */
 const waitingForGroup: ClusterState = {
-  name: 'split',
-  uid: 'of-split',
-  stopped: [],
-  retired: {},
-  nodes: {},
-  peers: noPeers,
-  queue: [],
-  revisions: [],
-  scaled: {},
-  achievedCounts: {},
-  history: [],
-  checks: { asked: 0, done: 0 },
-  incarnation: 1,
-  counters: { operation: 1, nodenum: 1, group: 1, revision: 1 },
+  ...newCluster('split', 'of-split'),
   groups: { 1: { ...newGroup, uid: 'of-1', members: { app: [[1, 1]] }, sent: 1, quiet: false, over: false } },
-  features: { searchAttributes: false },
-  limits: defaultLimits,
 };

@@ -17,9 +17,8 @@ import {
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { newGroup, type GroupStart } from '../../src/model/cluster/group.js';
-import type { ClusterState } from '../../src/model/cluster/state.js';
+import { newCluster, type ClusterState } from '../../src/model/cluster/state.js';
 import { packWork } from '../../src/model/cluster/work.js';
-import { noPeers } from '../../src/model/node/peers.js';
 import type { ServedPlan } from '../../src/model/plan/plan.js';
 import { fullClusterState } from '../harness/workflows/filled-clusters.js';
 import { filled } from '../harness/workflows/filled.js';
@@ -285,22 +284,9 @@ describe('a cluster whose plan was not carried', () => {
     for (const node of ['app-2', 'app-3']) await ledger.written(`${name} ${node} web INSTALL begin`);
 
     const state: ClusterState = {
-      name,
-      uid,
+      ...newCluster(name, uid),
       spec,
       limits,
-      stopped: [],
-      retired: {},
-      nodes: {},
-      peers: noPeers,
-      queue: [],
-      history: [],
-      revisions: [],
-      scaled: {},
-      achievedCounts: {},
-      checks: { asked: 0, done: 0 },
-      features: { searchAttributes: false },
-      incarnation: 0,
       counters: { operation: 1, nodenum: 3, group: 1, revision: 0 },
       groups: { '1': { ...newGroup, uid: groupUid, members, sent: 1, seen: 1, over: false, quiet: false } },
       planned: true,

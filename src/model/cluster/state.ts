@@ -1,6 +1,6 @@
-import type { PeersState } from '../node/peers.js';
+import { noPeers, type PeersState } from '../node/peers.js';
 import type { Consent } from './consent.js';
-import type { ServerFeatures, Limits } from './limits.js';
+import { defaultLimits, type ServerFeatures, type Limits } from './limits.js';
 import type { NodeLease } from '../node/lease.js';
 import type { NodeGroup } from './group.js';
 import type { ClusterEvents } from './event.js';
@@ -101,6 +101,29 @@ export interface ClusterState extends NodesState {
   /** The webhooks of the worker that planned last; absent if there are none. */
   readonly webhooks?: readonly Webhook[];
   readonly events?: ClusterEvents;
+}
+
+/** A cluster that has received no request. */
+export function newCluster(name: string, uid: string): ClusterState {
+  return {
+    name,
+    uid,
+    stopped: [],
+    retired: {},
+    nodes: {},
+    peers: noPeers,
+    queue: [],
+    revisions: [],
+    scaled: {},
+    achievedCounts: {},
+    history: [],
+    checks: { asked: 0, done: 0 },
+    incarnation: 0,
+    counters: { operation: 0, nodenum: 0, group: 0, revision: 0 },
+    groups: {},
+    features: { searchAttributes: false },
+    limits: defaultLimits,
+  };
 }
 
 export interface Resumed {

@@ -5,12 +5,11 @@ import { milliseconds } from '../../model/milliseconds.js';
 import { ApplicationFailure, log, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { ClusterStart } from '../../model/cluster/messages.js';
 import { clusterWorkflowId } from '../../model/names.js';
-import { noPeers, peersPage } from '../../model/node/peers.js';
+import { peersPage } from '../../model/node/peers.js';
 import { usedDigests } from '../../model/artifact/used.js';
 import { outputsOf } from '../../model/cluster/outputs.js';
 import { detailsOf, statusOf } from '../../model/cluster/report.js';
-import { specBefore, type ClusterState } from '../../model/cluster/state.js';
-import { defaultLimits } from '../../model/cluster/limits.js';
+import { newCluster, specBefore, type ClusterState } from '../../model/cluster/state.js';
 import { packCurrent } from '../../model/plan/packed.js';
 import { summarise } from '../../model/plan/facts/summarise.js';
 import { importsOf } from '../../model/cluster/variables.js';
@@ -163,26 +162,7 @@ function openState(input: ClusterInput): ClusterState {
       'Invalid',
     );
   }
-  return {
-    name,
-    uid: start?.uid ?? uuid4(),
-    stopped: [],
-    retired: {},
-    nodes: {},
-    peers: noPeers,
-    queue: [],
-    revisions: [],
-    scaled: {},
-    achievedCounts: {},
-    history: [],
-    checks: { asked: 0, done: 0 },
-    incarnation: 0,
-    counters: { operation: 0, nodenum: 0, group: 0, revision: 0 },
-    groups: {},
-    features: { searchAttributes: false },
-    limits: defaultLimits,
-    ...parentOf(),
-  };
+  return { ...newCluster(name, start?.uid ?? uuid4()), ...parentOf() };
 }
 
 function parentOf(): Pick<ClusterState, 'parent'> {
