@@ -88,7 +88,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   },
   {
     files: /^local\//,
-    may: /^(local|detached)\/|^node:|^(ssh2|zod|pino|p-limit|write-file-atomic)$|^@?hono(\/|$)/,
+    may: /^(local|detached)\/|^config\/(end-with-parent|on-first-signal)\.js$|^node:|^(ssh2|zod|pino|p-limit|write-file-atomic)$|^@?hono(\/|$)/,
   },
 ];
 

@@ -1,4 +1,6 @@
 import { rm } from 'node:fs/promises';
+import { endWithParent } from '../config/end-with-parent.js';
+import { onFirstSignal } from '../config/on-first-signal.js';
 import { apiKeyFile } from './api-key.js';
 import { messageOf } from './errors.js';
 import { pino } from 'pino';
@@ -22,46 +24,29 @@ async function main(args: readonly string[]): Promise<void> {
     },
     pino.destination({ fd: 2, sync: true }),
   );
-  try {
-    const service = await startService(options, log);
-    const stop = (signal: NodeJS.Signals): void => {
-      log.info(`${signal}: the machines lose their power`);
-      const removed = service
-        .stop()
-        .then(() => (options.isTemporary ? removeFolder(options.dataFolder) : undefined));
-      removed.then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log.error(`the service could not stop cleanly: ${messageOf(error)}`);
-          process.exit(1);
-        },
-      );
-    };
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      const onSignal = (): void => {
-        // Not by `once`: while a file is written, signal-exit ends the process if no other listener is left.
-        setImmediate(() => process.off(name, onSignal));
-        stop(name);
-      };
-      process.on(name, onSignal);
-    }
-    // Only a parent with an IPC channel wants this.
-    process.once('disconnect', () => stop('SIGTERM')).channel?.unref();
-    // It was killed while this program started.
-    if (process.connected === false) stop('SIGTERM');
-    process.on('SIGUSR2', () => service.dump());
-    log.info({ ...service.about }, `machine service at ${service.about.endpoint}`);
-    process.stdout.write(
-      `${JSON.stringify({ ...service.about, apiKeyFile: apiKeyFile(options.dataFolder), pid: process.pid })}\n`,
-    );
-  } catch (error) {
+  const service = await startService(options, log).catch((error: unknown) => {
     process.stderr.write(`The machine service did not start. ${messageOf(error)}\n`);
     process.exitCode = 1;
+  });
+  if (service === undefined) return;
+  const end = new Promise<string>((resolve) => {
+    onFirstSignal(['SIGTERM', 'SIGINT'], resolve);
+    endWithParent(() => resolve('the process that started it has ended'));
+  });
+  process.on('SIGUSR2', () => service.dump());
+  log.info({ ...service.about }, `machine service at ${service.about.endpoint}`);
+  process.stdout.write(
+    `${JSON.stringify({ ...service.about, apiKeyFile: apiKeyFile(options.dataFolder), pid: process.pid })}\n`,
+  );
+  log.info(`${await end}: the machines lose their power`);
+  try {
+    await service.stop();
+    if (options.isTemporary) await rm(options.dataFolder, { recursive: true, force: true, maxRetries: 3 });
+    process.exit(0);
+  } catch (error) {
+    log.error(`the service could not stop cleanly: ${messageOf(error)}`);
+    process.exit(1);
   }
-}
-
-function removeFolder(folder: string): Promise<void> {
-  return rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
 function readOptions(args: readonly string[]): Options | undefined {

@@ -34,7 +34,10 @@ export interface Service {
   };
   /** Logs the current state; the service continues. */
   dump(): void;
-  /** A power cut: all machines end, and what they are made of stays for the next start. */
+  /**
+   * A power cut: all machines end, and what they are made of stays for the next start. Further calls wait for
+   * the end of the first.
+   */
   stop(): Promise<void>;
 }
 
@@ -52,10 +55,15 @@ export async function startService(options: Options, log: Logger): Promise<Servi
       `Another machine service (process ${lock.owner.pid}) works on ${dataFolder}. Stop it, or give this one another --data folder.`,
     );
   const undo: (() => void | Promise<void>)[] = [() => lock.release()];
-  try {
-    return await startLocked({ ...options, dataFolder }, log, undo);
-  } catch (error) {
+  const undoAll = async (): Promise<void> => {
     for (const step of undo.toReversed()) await step();
+  };
+  try {
+    const service = await startLocked({ ...options, dataFolder }, log, undo);
+    let stopping: Promise<void> | undefined;
+    return { ...service, stop: () => (stopping ??= undoAll()) };
+  } catch (error) {
+    await undoAll();
     throw error;
   }
 }
@@ -64,7 +72,7 @@ async function startLocked(
   options: Options,
   log: Logger,
   undo: (() => void | Promise<void>)[],
-): Promise<Service> {
+): Promise<Omit<Service, 'stop'>> {
   const { dataFolder } = options;
   const folderTag = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16);
   const markerStart = `${folderTag}.${randomBytes(4).toString('hex')}`;
@@ -134,13 +142,7 @@ async function startLocked(
   const endpointFile = join(dataFolder, 'endpoint.json');
   writeJsonFile(endpointFile, { endpoint, pid: process.pid });
   undo.push(() => rmSync(endpointFile, { force: true }));
-  return {
-    about: { ...about, endpoint },
-    dump: () => dump(api, inventory, faults, log),
-    stop: async () => {
-      for (const step of undo.splice(0).toReversed()) await step();
-    },
-  };
+  return { about: { ...about, endpoint }, dump: () => dump(api, inventory, faults, log) };
 }
 
 function dump(api: HttpServer, inventory: Inventory, faults: Faults, log: Logger): void {
